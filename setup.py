@@ -11,6 +11,7 @@ SEGMAX_OPENMP
 import importlib.util
 import os
 import platform
+import sys
 import tempfile
 from pathlib import Path
 
@@ -50,7 +51,7 @@ DIRECTIVES = {
 def load_table():
     """Import segmax/_dtypes.py by itself: the package cannot be imported before its kernels are built."""
     spec = importlib.util.spec_from_file_location("_dtypes", ROOT / "segmax/_dtypes.py")
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # dataclasses look their module up
     spec.loader.exec_module(module)
     return module
 

@@ -8,4 +8,4 @@ cdef extern from *:
     enum { segmax_has_openmp = 0 };
     #endif
     """
-    const int segmax_has_openmp
+    int segmax_has_openmp
