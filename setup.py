@@ -104,7 +104,7 @@ class Build(build_ext):
         self.distribution.ext_modules[:] = cythonize(
             self.distribution.ext_modules,
             compiler_directives=DIRECTIVES,
-            include_path=["segmax", str(KERNELS)],
+            include_path=["."],
             build_dir=str(GENERATED),
             quiet=True,
         )

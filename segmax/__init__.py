@@ -1,6 +1,27 @@
 """segmax: the fastest, most exactly verified maximum in the Python array world."""
 
+from . import raw_ops
 from ._dispatch import show_config
+from ._segment import (
+    segment_argmax,
+    segment_argmin,
+    segment_max,
+    segment_min,
+    unsorted_segment_max,
+    unsorted_segment_min,
+)
 from ._threads import get_num_threads, num_threads, set_num_threads
 
-__all__ = ["get_num_threads", "num_threads", "set_num_threads", "show_config"]
+__all__ = [
+    "get_num_threads",
+    "num_threads",
+    "raw_ops",
+    "segment_argmax",
+    "segment_argmin",
+    "segment_max",
+    "segment_min",
+    "set_num_threads",
+    "show_config",
+    "unsorted_segment_max",
+    "unsorted_segment_min",
+]

@@ -35,12 +35,28 @@ class Key:
     propagate) or below the least (they are omitted), so that no comparison with NaN is needed anywhere.
     """
 
+    bits: int
     fold: int
     flip: int
     turn: int
     first: int
     span: int
     nan: int
+
+    def encode(self, element: int) -> int:
+        """Return the key of an element's bits."""
+        mask = (1 << self.bits) - 1
+        sign = mask if element >> (self.bits - 1) else 0
+        return (element ^ sign & self.fold ^ self.flip) - self.turn & mask
+
+    def decode(self, key: int) -> int:
+        """Return the bits of the element that a key stands for."""
+        mask = (1 << self.bits) - 1
+        if (key - self.first) & mask > self.span:
+            return self.nan
+        turned = (key + self.turn & mask) ^ self.flip
+        sign = mask if turned >> (self.bits - 1) else 0
+        return turned ^ sign & self.fold
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +143,7 @@ class Dtype:
         if self.recoded:
             nan = top
         span = mask - below - above
-        return Key(fold, flip, turn & mask, below + above if omit else 0, span, nan)
+        return Key(self.bits, fold, flip, turn & mask, below + above if omit else 0, span, nan)
 
 
 def _integer(bits: int, sign: bool, *, used: int | None = None, package: str = "numpy") -> Dtype:

@@ -1,0 +1,330 @@
+"""Arrays in, kernel views out.
+
+The kernels read rows of native, aligned elements that stand together within a row, and ids of 32 or 64 bits that stand
+together. What comes like that is handed over in place, whatever the distance between rows; everything else (other
+layouts and byte orders, `where`, small id types) is gathered in blocks of bounded size.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._dtypes import BY_NAME, Dtype, lookup
+
+#: Bytes of a block that is gathered: large enough to forget the cost of a call, small enough for the L2 cache.
+BLOCK_BYTES = 1 << 19
+
+_WORDS = {8: np.dtype("u1"), 16: np.dtype("u2"), 32: np.dtype("u4"), 64: np.dtype("u8")}
+_OBJECT = lookup(np.dtype(object))
+_INT32, _INT64, _UINT64 = np.dtype("i4"), np.dtype("i8"), np.dtype("u8")
+
+
+def as_array(data: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return any array-like as an array (without copying one) and the mask of a masked array."""
+    if type(data) is np.ndarray:
+        return data, None
+    mask = None
+    if isinstance(data, np.ma.MaskedArray):
+        if data.mask is not np.ma.nomask:
+            mask = np.ma.getmaskarray(data)
+        data = data.data
+    elif not hasattr(data, "__array__") and hasattr(data, "__dlpack__"):
+        data = np.from_dlpack(data)
+    return np.asarray(data), mask
+
+
+def find_row(array: np.ndarray, function: str) -> Dtype:
+    """Return the table's row of an array's dtype."""
+    row = lookup(array.dtype)
+    if row is None:
+        raise TypeError(
+            f"data has dtype {array.dtype}, which has no maximum; {function} takes numbers, bool, datetime64, timedelta64, "
+            "the small types of ml_dtypes, object and StringDType."
+        )
+    return row
+
+
+def as_ids(segment_ids: Any) -> np.ndarray:
+    """Return segment ids as an integer array."""
+    ids = segment_ids if type(segment_ids) is np.ndarray else np.asarray(as_array(segment_ids)[0])
+    if ids.dtype.kind not in "iu":
+        if ids.size == 0 and ids is not segment_ids and not hasattr(segment_ids, "dtype"):
+            return ids.astype(np.int64)
+        raise TypeError(f"segment_ids has dtype {ids.dtype}; give integers (of any size, signed or not).")
+    return ids
+
+
+def as_offsets(indptr: Any, rows: int) -> np.ndarray:
+    """Return CSR offsets as int64, checked against the number of rows."""
+    given = as_array(indptr)[0]
+    if given.dtype.kind not in "iu":
+        raise TypeError(f"indptr has dtype {given.dtype}; give integers.")
+    if given.ndim != 1 or given.size == 0:
+        raise ValueError(f"indptr has shape {given.shape}; give one dimension of num_segments + 1 offsets.")
+    offsets = narrow_ids(given)
+    if offsets.dtype != _INT64:
+        offsets = offsets.astype(_INT64)
+    if offsets[0] < 0:
+        raise ValueError(f"indptr[0] is {offsets[0]}; the first offset must be 0 or more.")
+    falls = offsets[1:] < offsets[:-1]
+    if falls.any():
+        k = int(falls.argmax())
+        raise ValueError(f"indptr decreases from {offsets[k]} at position {k} to {offsets[k + 1]} at position {k + 1}.")
+    if offsets[-1] > rows:
+        raise ValueError(f"indptr[{offsets.size - 1}] is {offsets[-1]}, but data has only {rows} rows.")
+    return offsets
+
+
+def narrow_ids(ids: np.ndarray) -> np.ndarray:
+    """Return ids as a contiguous int32 or int64 array of one dimension, in place if they are one."""
+    if is_plain(ids):
+        return ids.reshape(-1)
+    if ids.dtype == _UINT64:
+        # Ids beyond int64 are beyond any number of segments: the greatest int64 stands for them and keeps the order.
+        return np.minimum(ids, np.uint64(2**63 - 1)).astype(_INT64).reshape(-1)
+    return np.ascontiguousarray(ids, _INT32 if is_short(ids) else _INT64).reshape(-1)
+
+
+def is_plain(ids: np.ndarray) -> bool:
+    """Return whether the kernels can read ids where they are."""
+    return (ids.dtype == _INT64 or ids.dtype == _INT32) and ids.flags.c_contiguous and ids.flags.aligned
+
+
+def is_short(ids: np.ndarray) -> bool:
+    """Return whether ids become int32, not int64, in the kernels."""
+    return ids.dtype.itemsize < 4 or ids.dtype == _INT32
+
+
+def as_element(value: Any, dtype: np.dtype, row: Dtype, name: str) -> np.ndarray:
+    """Return a scalar as a 0-d array of `dtype`, refusing one whose value would change."""
+    if isinstance(value, (str, bytes)) and row.name not in ("object", "StringDType"):
+        raise TypeError(f"{name} is {value!r}; give a number of dtype {dtype}.")
+    if row.name == "object":
+        element = np.empty((), dtype)
+        element[()] = value
+        return element
+    given = np.asarray(value)
+    if given.ndim:
+        raise TypeError(f"{name} has shape {given.shape}; give a scalar.")
+    if given.dtype.kind in "OSUV" and row.name != "StringDType" and lookup(given.dtype) in (None, _OBJECT):
+        if not isinstance(value, int):
+            raise TypeError(f"{name} is {value!r}; give a number of dtype {dtype}.")
+        raise OverflowError(f"{name} is {value}, which dtype {dtype} cannot hold.")
+    kinds = given.dtype.kind + dtype.kind
+    times = [kind for kind in kinds if kind in "mM"]
+    if times and kinds not in ("mm", "MM"):
+        raise TypeError(f"{name} is {value!r} of dtype {given.dtype}; give a scalar of dtype {dtype}.")
+    try:
+        with np.errstate(all="ignore"):
+            element = given.astype(dtype)
+            back = element.astype(given.dtype)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} is {value!r}; give a scalar that dtype {dtype} can hold.") from error
+    missing = row.name != "StringDType" and bool(given != given)  # NaN or NaT  # noqa: PLR0124
+    if missing and bool(element != element):  # noqa: PLR0124
+        return canonical(element, row)
+    if bool(back == given) and not _wraps(given, element):
+        return element
+    finite = given.dtype.kind in "mM" or np.isfinite(np.abs(given.astype(np.clongdouble)))
+    inside = finite and not missing and _between(given, row, dtype)
+    if missing or inside:
+        raise TypeError(f"{name} is {value!r}, which dtype {dtype} cannot hold exactly.")
+    raise OverflowError(f"{name} is {value!r}, which is out of the range of dtype {dtype}.")
+
+
+def _wraps(given: np.ndarray, element: np.ndarray) -> bool:
+    """Return whether a cast there and back hid a change of sign (-1 and the greatest unsigned integer)."""
+    if "c" in given.dtype.kind + element.dtype.kind or given.dtype.kind in "mMT":
+        return False
+    return bool((given < 0) != (element < element.dtype.type(0)))
+
+
+def _between(given: np.ndarray, row: Dtype, dtype: np.dtype) -> bool:
+    """Return whether a finite scalar lies in the range of a dtype."""
+    if row.kernel != "keys" or given.dtype.kind in "mMc":
+        return True
+    limits = np.array([row.lowest, row.highest], _WORDS[row.bits]).view(dtype.newbyteorder("="))
+    low, high = (item.astype(np.longdouble) for item in limits)
+    return bool(low <= given.astype(np.longdouble) <= high)
+
+
+def canonical(element: np.ndarray, row: Dtype) -> np.ndarray:
+    """Return the canonical NaN in place of a NaN (complex: as it is)."""
+    if row.kernel == "keys" and row.nan is not None:
+        return np.array(row.nan, _WORDS[row.bits]).view(element.dtype.newbyteorder("="))
+    return np.array(np.nan, element.dtype) if row.kernel == "longdouble" else element
+
+
+def kind_of(row: Dtype) -> str:
+    """Return the name of a row's kind in the kernels."""
+    if row.kernel == "longdouble":
+        return "ld"
+    return f"z{row.bits // 2}" if row.kernel == "complex" else f"u{row.bits}"
+
+
+def words_of(row: Dtype) -> np.dtype:
+    """Return the dtype of the machine words in which the kernels see a row's elements."""
+    if row.kernel == "longdouble":
+        return _WORDS[64]
+    return _WORDS[row.bits // 2 if row.kernel == "complex" else row.bits]
+
+
+@functools.cache
+def recoding(row: Dtype) -> tuple[np.ndarray, np.ndarray]:
+    """Return the tables to and from the bytes in which the kernels see a recoded dtype."""
+    there = np.frombuffer(row.recode(), np.uint8)
+    back = np.zeros(256, np.uint8)
+    used = np.arange(1 << (row.used or 8), dtype=np.uint8)
+    back[there[used]] = used
+    if row.nan is not None:
+        back[0x80] = row.nan
+    return there, back
+
+
+@functools.lru_cache(maxsize=1024)
+def pack_order(row: Dtype, minimum: bool, omit: bool, initial: bytes | None, fill: bytes | None) -> bytes:
+    """Return the constants of a reduction as the kernels' struct of them.
+
+    `initial` and `fill` are the bytes of an element; None means the lowest (for a minimum: highest) finite value, and
+    for `fill` what `initial` is.
+    """
+    if row.kernel == "longdouble":
+        limits = np.finfo(np.longdouble)
+        start = initial or np.longdouble(limits.max if minimum else limits.min).tobytes()
+        return start + (fill or start) + np.longdouble(np.nan).tobytes()
+    if row.kernel == "complex":
+        part = BY_NAME[str(row.part)]
+        limit = part.highest if minimum else part.lowest
+        words = np.array([limit, limit], _WORDS[part.bits]).tobytes()
+        start = initial or words
+        return start + (fill or start) + np.array(part.largest, _WORDS[part.bits]).tobytes()
+    key = row.key(minimum, omit)
+    elements = [int.from_bytes(item, sys.byteorder) if item else None for item in (initial, fill)]
+    start = (row.highest if minimum else row.lowest) if elements[0] is None else elements[0]
+    empty = start if elements[1] is None else elements[1]
+    zeros = (0, 0)
+    if row.order == "sign":
+        zeros = 1 << ((row.used or row.bits) - 1), 0
+    if row.recoded:
+        table = row.recode()
+        start, empty, *zeros = (table[item] for item in (start, empty, *zeros))
+    values = [key.fold, key.flip, key.turn, key.first, key.span, key.nan, key.encode(start), start, empty]
+    values += [key.encode(item) for item in zeros]
+    return np.array(values, _WORDS[row.bits]).tobytes()
+
+
+def can_read_in_place(array: np.ndarray, lead: int, row: Dtype) -> bool:
+    """Return whether the kernels can read the rows of an array where they are."""
+    if row.recoded or not array.dtype.isnative or not array.flags.aligned:
+        return False
+    if array.flags.c_contiguous:
+        return True
+    return (
+        lead == 1
+        and array.strides[0] % array.itemsize == 0
+        and (array[:1].flags.c_contiguous)
+        and (row.kernel == "keys" or array.ndim > 1)
+    )
+
+
+@dataclass(slots=True)
+class Rows:
+    """What is to be reduced: rows of elements, which elements count, and the segment of each row."""
+
+    data: np.ndarray
+    row: Dtype
+    ids: np.ndarray | None  #: its shape is how data's begins
+    offsets: np.ndarray | None  #: instead of ids
+    where: np.ndarray | None  #: boolean, of data's shape
+    count: int = 0  #: number of rows
+    width: int = 0  #: number of elements in a row
+
+    def __post_init__(self) -> None:
+        lead = 1 if self.ids is None else self.ids.ndim
+        self.count = math.prod(self.data.shape[:lead])
+        self.width = math.prod(self.data.shape[lead:])
+
+    @property
+    def source(self) -> str:
+        """Name of the kernels' way to find a row's segment: i32, i64 or ptr."""
+        return "ptr" if self.ids is None else "i32" if is_short(self.ids) else "i64"
+
+    def in_one_block(self) -> bool:
+        """Return whether the kernels can read everything where it is (or, of the ids, a small copy)."""
+        lead = 1 if self.ids is None else self.ids.ndim
+        return (
+            self.where is None
+            and (self.ids is None or is_plain(self.ids) or self.ids.nbytes <= BLOCK_BYTES)
+            and can_read_in_place(self.data, lead, self.row)
+        )
+
+    def blocks(self, neutral: np.ndarray | None = None) -> Iterator[tuple[int, Any, Any, Any]]:
+        """Yield (first row, words of data, ids or all offsets, where) of one block of rows after the other.
+
+        Elements that `where` leaves out are replaced by `neutral`, if there is one.
+        """
+        words = words_of(self.row)
+        if self.in_one_block():
+            ids = self.offsets if self.ids is None else narrow_ids(self.ids)
+            yield 0, self.data.reshape(self.count, self.width).view(words), ids, None
+            return
+        step = max(1, BLOCK_BYTES // max(1, self.width * self.data.itemsize))
+        for first in range(0, max(self.count, 1), step):
+            last = min(first + step, self.count)
+            part: Any = slice(first, last)
+            if self.ids is not None and self.ids.ndim != 1:
+                part = np.unravel_index(np.arange(first, last), self.ids.shape) if self.ids.ndim else ...
+            data = np.array(self.data[part], self.data.dtype.newbyteorder("="), order="C").reshape(-1, self.width)
+            where = None
+            if self.where is not None:
+                where = np.ascontiguousarray(self.where[part]).reshape(-1, self.width)
+                if neutral is not None:
+                    data[~where] = neutral
+            if self.row.recoded:
+                data = recoding(self.row)[0][data.view(np.uint8)]
+            yield first, data.view(words), self.offsets if self.ids is None else narrow_ids(self.ids[part]), where
+
+
+def as_where(where: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Return `where` broadcast to data's shape."""
+    given = np.asarray(where)
+    if given.dtype != bool:
+        raise TypeError(f"where has dtype {given.dtype}; give booleans.")
+    try:
+        return np.broadcast_to(given, shape)
+    except ValueError:
+        raise ValueError(f"where has shape {given.shape}, which does not broadcast to data's shape {shape}.") from None
+
+
+def bring_forward(array: np.ndarray, where: np.ndarray | None, axis: Any) -> tuple[np.ndarray, np.ndarray | None, int]:
+    """Return data and `where` with the segmented axis first, and that axis as a number from 0 on."""
+    try:
+        if isinstance(axis, (bool, np.bool_)):
+            raise TypeError
+        position = operator.index(axis)
+    except TypeError:
+        raise TypeError(f"axis is {axis!r}; give an integer.") from None
+    if not -array.ndim <= position < array.ndim:
+        raise np.exceptions.AxisError(position, array.ndim)
+    position %= array.ndim
+    if position:
+        array = np.moveaxis(array, position, 0)
+        where = None if where is None else np.moveaxis(where, position, 0)
+    return array, where, position
+
+
+def initial_of(row: Dtype, dtype: np.dtype, minimum: bool) -> np.ndarray:
+    """Return the lowest finite element of a dtype (for a minimum: the highest), where a segment starts by default."""
+    order = pack_order(row, minimum, False, None, None)
+    if row.recoded:
+        return np.array(row.highest if minimum else row.lowest, np.uint8).view(dtype)
+    at = 7 * dtype.itemsize if row.kernel == "keys" else 0
+    return np.frombuffer(order, dtype, 1, at)[0:1].reshape(())
