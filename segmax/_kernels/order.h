@@ -85,7 +85,7 @@
             uint##BITS##_t key = encode_u##BITS(x[j], o);                                                             \
             int nan = (uint##BITS##_t)(key - o.first) > o.span;                                                       \
             key = nan ? (uint##BITS##_t)-1 : key == o.less_zero ? o.zero : key;                                       \
-            int take = ((arg[j] < 0) | (key > best[j])) & !(nan & o.omit) & (!where || where[j]);                     \
+            int take = ((arg[j] < 0) | (key > best[j])) & (!(nan & o.omit)) & (!where || where[j]);                     \
             best[j] = take ? key : best[j];                                                                           \
             arg[j] = take ? at : arg[j];                                                                              \
         }                                                                                                             \
@@ -102,7 +102,7 @@ SEGMAX_KEYS(64)
     static inline T combine_##K(T a, T b, const order_##K o) {                                                        \
         int skip = o.omit ? nan_##K(b, o) : nan_##K(a, o);                                                            \
         int take = o.omit ? nan_##K(a, o) : nan_##K(b, o);                                                            \
-        return !skip & (take | before_##K(a, b, o)) ? b : a;                                                          \
+        return (!skip) & (take | before_##K(a, b, o)) ? b : a;                                                          \
     }                                                                                                                 \
     static inline void begin_##K(T *restrict row, const T *restrict x, int64_t n, const order_##K o) {                \
         for (int64_t j = 0; j < n; j++) row[j] = combine_##K(o.initial, x[j], o);                                     \
@@ -126,8 +126,8 @@ SEGMAX_KEYS(64)
     static inline void arg_##K(T *restrict best, int64_t *restrict arg, const T *restrict x,                          \
                                const uint8_t *restrict where, int64_t n, int64_t at, const order_##K o) {             \
         for (int64_t j = 0; j < n; j++) {                                                                             \
-            int nan = nan_##K(x[j], o), better = !nan_##K(best[j], o) & (nan | before_##K(best[j], x[j], o));         \
-            if (((arg[j] < 0) | better) & !(nan & o.omit) & (!where || where[j])) best[j] = x[j], arg[j] = at;        \
+            int nan = nan_##K(x[j], o), better = (!nan_##K(best[j], o)) & (nan | before_##K(best[j], x[j], o));         \
+            if (((arg[j] < 0) | better) & (!(nan & o.omit)) & (!where || where[j])) best[j] = x[j], arg[j] = at;        \
         }                                                                                                             \
     }
 
