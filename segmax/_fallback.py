@@ -16,7 +16,7 @@ def reduce_segments(
     """Reduce rows, in order of their segments or not, into `result`."""
     dtype = rows.data.dtype.newbyteorder("=") if rows.row.name == "clongdouble" else rows.data.dtype
     minimum, arg = name.endswith("min"), name.startswith("segment_arg")
-    op = (np.fmin if minimum else np.fmax) if omit else np.minimum if minimum else np.maximum
+    op = np.minimum if minimum else np.maximum
     start = None if initial is None else _storage.as_element(initial, dtype, rows.row, "initial")
     empty = None if arg or fill_value is None else _storage.as_element(fill_value, result.dtype, rows.row, "fill_value")
     if start is None and rows.row.name == "clongdouble":
@@ -36,6 +36,9 @@ def reduce_segments(
             elif len(values):
                 if start is not None:
                     values = np.concatenate([start.reshape(1), values])
+                if omit:  # NumPy has no fmax of strings, hence a maximum of what is no NaN
+                    numbers = values[_find_numbers(values)]
+                    values = numbers if len(numbers) else values[:1]
                 target[segment, column] = op.reduce(values)
             elif empty is not None or start is not None:
                 target[segment, column] = (start if empty is None else empty)[()]
@@ -55,12 +58,17 @@ def _find_members(rows: Rows, segments: int) -> list[np.ndarray]:
     return [order[bounds[s] : bounds[s + 1]] for s in range(segments)]
 
 
+def _find_numbers(values: np.ndarray) -> np.ndarray:
+    """Return which values equal themselves, as a NaN does not."""
+    return np.array([bool(value == value) for value in values], bool)  # noqa: PLR0124
+
+
 def _find_first(values: np.ndarray, chosen: np.ndarray, minimum: bool, omit: bool, fill_value: Any) -> int:
     """Return the row of the first extreme of one segment and column."""
     if not len(values):
         return -1 if fill_value is None else fill_value
     if omit:
-        numbers = np.array([bool(value == value) for value in values], bool)  # noqa: PLR0124
+        numbers = _find_numbers(values)
         values, chosen = values[numbers], chosen[numbers]
         if not len(values):
             return -1

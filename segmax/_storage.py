@@ -105,16 +105,18 @@ def is_short(ids: np.ndarray) -> bool:
 
 def as_element(value: Any, dtype: np.dtype, row: Dtype, name: str) -> np.ndarray:
     """Return a scalar as a 0-d array of `dtype`, refusing one whose value would change."""
-    if isinstance(value, (str, bytes)) and row.name not in ("object", "StringDType"):
-        raise TypeError(f"{name} is {value!r}; give a number of dtype {dtype}.")
-    if row.name == "object":
+    if row.name in ("object", "StringDType"):
+        if row.name == "StringDType" and not isinstance(value, str):
+            raise TypeError(f"{name} is {value!r}; give a string.")
         element = np.empty((), dtype)
         element[()] = value
         return element
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"{name} is {value!r}; give a number of dtype {dtype}.")
     given = np.asarray(value)
     if given.ndim:
         raise TypeError(f"{name} has shape {given.shape}; give a scalar.")
-    if given.dtype.kind in "OSUV" and row.name != "StringDType" and lookup(given.dtype) in (None, _OBJECT):
+    if lookup(given.dtype) in (None, _OBJECT):
         if not isinstance(value, int):
             raise TypeError(f"{name} is {value!r}; give a number of dtype {dtype}.")
         raise OverflowError(f"{name} is {value}, which dtype {dtype} cannot hold.")
@@ -123,37 +125,38 @@ def as_element(value: Any, dtype: np.dtype, row: Dtype, name: str) -> np.ndarray
     if times and kinds not in ("mm", "MM"):
         raise TypeError(f"{name} is {value!r} of dtype {given.dtype}; give a scalar of dtype {dtype}.")
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):  # a signalling NaN is no reason to warn
             element = given.astype(dtype)
             back = element.astype(given.dtype)
+            missing, same = bool(given != given), bool(back == given)  # noqa: PLR0124
+            if missing and bool(element != element):  # noqa: PLR0124
+                return canonical(element, row)
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name} is {value!r}; give a scalar that dtype {dtype} can hold.") from error
-    missing = row.name != "StringDType" and bool(given != given)  # NaN or NaT  # noqa: PLR0124
-    if missing and bool(element != element):  # noqa: PLR0124
-        return canonical(element, row)
-    if bool(back == given) and not _wraps(given, element):
+    if same and not _wraps(given, element):
         return element
-    finite = given.dtype.kind in "mM" or np.isfinite(np.abs(given.astype(np.clongdouble)))
-    inside = finite and not missing and _between(given, row, dtype)
-    if missing or inside:
+    if missing or _between(given, row):
         raise TypeError(f"{name} is {value!r}, which dtype {dtype} cannot hold exactly.")
     raise OverflowError(f"{name} is {value!r}, which is out of the range of dtype {dtype}.")
 
 
 def _wraps(given: np.ndarray, element: np.ndarray) -> bool:
     """Return whether a cast there and back hid a change of sign (-1 and the greatest unsigned integer)."""
-    if "c" in given.dtype.kind + element.dtype.kind or given.dtype.kind in "mMT":
+    if "c" in given.dtype.kind + element.dtype.kind or given.dtype.kind in "mM":
         return False
     return bool((given < 0) != (element < element.dtype.type(0)))
 
 
-def _between(given: np.ndarray, row: Dtype, dtype: np.dtype) -> bool:
+def _between(given: np.ndarray, row: Dtype) -> bool:
     """Return whether a finite scalar lies in the range of a dtype."""
-    if row.kernel != "keys" or given.dtype.kind in "mMc":
+    part = BY_NAME[row.part] if row.part else row
+    if part.kernel != "keys" or given.dtype.kind in "mM":
         return True
-    limits = np.array([row.lowest, row.highest], _WORDS[row.bits]).view(dtype.newbyteorder("="))
-    low, high = (item.astype(np.longdouble) for item in limits)
-    return bool(low <= given.astype(np.longdouble) <= high)
+    dtype = np.dtype(part.name) if part.package == "numpy" else getattr(sys.modules["ml_dtypes"], part.name)
+    limits = np.array([part.lowest, part.highest], _WORDS[part.bits]).view(dtype).astype(np.longdouble)
+    wide = given.astype(np.clongdouble)
+    parts = (wide.real, wide.imag) if row.part else (wide.real,)
+    return all(bool(limits[0] <= item <= limits[1]) for item in parts)
 
 
 def canonical(element: np.ndarray, row: Dtype) -> np.ndarray:
