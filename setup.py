@@ -62,7 +62,9 @@ def chosen_levels():
     asked = [name for name in os.environ.get("SEGMAX_LEVELS", "").split(",") if name]
     unknown = set(asked) - set(LEVELS)
     if unknown:
-        raise SystemExit(f"SEGMAX_LEVELS names {', '.join(sorted(unknown))}; this machine can build {', '.join(LEVELS)}")
+        raise SystemExit(
+            f"SEGMAX_LEVELS names {', '.join(sorted(unknown))}; this machine can build {', '.join(LEVELS)}"
+        )
     return [name for name in LEVELS if not asked or name in asked or name == "baseline"]
 
 
