@@ -553,8 +553,8 @@ def segment_argmax(
     -------
     ndarray of int64
         Positions in the flattened `segment_ids`; with `indptr` or `axis`, along that axis. As for `numpy.argmax`, -0
-        and +0 are equal and the first NaN is the extreme; with ``nan="omit"`` NaNs are skipped, and a segment of nothing
-        else gives -1.
+        and +0 are equal and the first NaN is the extreme; with ``nan="omit"`` NaNs are skipped, and a segment of NaNs
+        alone gives -1.
 
     See Also
     --------
@@ -608,8 +608,8 @@ def segment_argmin(
     -------
     ndarray of int64
         Positions in the flattened `segment_ids`; with `indptr` or `axis`, along that axis. As for `numpy.argmin`, -0
-        and +0 are equal and the first NaN is the extreme; with ``nan="omit"`` NaNs are skipped, and a segment of nothing
-        else gives -1.
+        and +0 are equal and the first NaN is the extreme; with ``nan="omit"`` NaNs are skipped, and a segment of NaNs
+        alone gives -1.
 
     See Also
     --------
