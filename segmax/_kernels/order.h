@@ -78,7 +78,7 @@
         return key;                                                                                                   \
     }                                                                                                                 \
     /* The key for a position: all NaNs share the greatest (propagate) or the least (omit: below every number's), and \
-     * the two zeros are equal, as for numpy.argmax. */                                                                             \
+     * the two zeros are equal, as for numpy.argmax. */                                                               \
     static inline uint##BITS##_t place_u##BITS(uint##BITS##_t b, const order_u##BITS o) {                             \
         uint##BITS##_t key = encode_u##BITS(b, o), nan = o.omit ? 0 : (uint##BITS##_t) - 1;                           \
         return (uint##BITS##_t)(key - o.first) > o.span ? nan : key == o.less_zero ? o.zero : key;                    \
