@@ -14,6 +14,7 @@ import pytest
 
 import segmax
 from segmax import _reference
+from segmax._dtypes import BY_NAME
 
 from .arrays import ID_DTYPES, LAYOUTS, MODES, NAMES, as_plain, assert_same, dtype_of, make_elements, make_ids, make_indptr
 
@@ -80,7 +81,7 @@ def draw_case(rng, name, shape, mode, layout):
         given = make_elements(rng, name, dims)
     plain, mask = as_plain(given)
     options = {"nan": str(rng.choice(["propagate", "omit"]))}
-    mean = float(rng.choice(MEANS))
+    mean = max(float(rng.choice(MEANS)), int(np.prod(dims)) / 3000)  # the model is slow for many output elements
     axis = 0
     if mode == "indptr":
         options["indptr"] = make_indptr(rng, dims[0], mean)
@@ -89,7 +90,7 @@ def draw_case(rng, name, shape, mode, layout):
         ids = make_ids(rng, dims[:lead], mean, kind, mode == "sorted")
         options["segment_ids"] = np.repeat(ids, 2, axis=-1)[..., ::2] if rng.random() < 0.2 else ids
         options["indices_are_sorted"] = mode == "sorted"
-        small = ids.size == 0 or int(ids.max()) < 100_000
+        small = ids.size == 0 or int(ids.max()) * int(np.prod(dims[lead:])) < 6000
         if not small or rng.random() < 0.7:
             options["num_segments"] = int(rng.choice([0, 1, max(1, round(ids.size / mean)), ids.size + 3]))
     arg = bool(rng.integers(2))
@@ -176,4 +177,4 @@ def test_table(name, shape, mode, settings, built_as):
     for layout in LAYOUTS:
         case = draw_case(rng, name, shape, mode, layout)
         if case is not None:
-            check(case, settings, built_as, rng)
+            check(case, settings if BY_NAME[name].kernel != "numpy" else settings[:2], built_as, rng)
