@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import tempfile
 from pathlib import Path
 
@@ -305,6 +306,13 @@ def assert_same(got, expected, what=""):
 # A second model, fast enough for large arrays: each column sorted by segment, then by rank.
 
 
+@functools.cache
+def _rank_all(row):
+    """Return the rank of every element of a dtype of 8 or 16 bits (0 for a NaN) and which are NaN."""
+    ranks = [row.rank(bits) for bits in range(1 << row.bits)]
+    return np.array([rank or 0 for rank in ranks], np.int64), np.array([rank is None for rank in ranks])
+
+
 def find_order(array: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return integer ranks of an array (two arrays; the second is 0 except for complex numbers) and where it is NaN."""
     row = lookup(array.dtype)
@@ -316,9 +324,8 @@ def find_order(array: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return first_rank, second_rank, first[2] | second[2]
     words = np.ascontiguousarray(array).view(f"u{row.bits // 8}").reshape(array.shape)
     if row.bits <= 16:
-        table = [row.rank(bits) for bits in range(1 << row.bits)]
-        ranks = np.array([0 if rank is None else rank for rank in table], np.int64)[words]
-        return ranks, np.zeros_like(ranks), np.array([rank is None for rank in table])[words]
+        ranks, nan = (table[words] for table in _rank_all(row))
+        return ranks, np.zeros_like(ranks), nan
     top = 1 << (row.bits - 1)
     signed = words.view(f"i{row.bits // 8}").astype(np.int64)
     if row.order == "unsigned":
