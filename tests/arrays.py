@@ -48,9 +48,20 @@ def make_elements(rng: np.random.Generator, name: str, shape: tuple[int, ...], n
     if row.part is not None:
         return np.stack([make_elements(rng, row.part, shape, nans) for _ in range(2)], -1).view(dtype).reshape(shape)
     if name == "longdouble":
-        few = [-np.inf, np.inf, 0.0, -0.0, 1.5, np.finfo(dtype).min, np.finfo(dtype).max, np.finfo(dtype).smallest_subnormal]
+        few = [
+            -np.inf,
+            np.inf,
+            0.0,
+            -0.0,
+            1.5,
+            np.finfo(dtype).min,
+            np.finfo(dtype).max,
+            np.finfo(dtype).smallest_subnormal,
+        ]
         few += [np.nan, -np.longdouble(np.nan)] if nans else []
-        values = np.where(rng.random(size) < 0.3, rng.choice(np.array(few, dtype), size), rng.standard_normal(size).astype(dtype))
+        values = np.where(
+            rng.random(size) < 0.3, rng.choice(np.array(few, dtype), size), rng.standard_normal(size).astype(dtype)
+        )
         return values.reshape(shape)
     words = np.frombuffer(rng.bytes(size * dtype.itemsize), f"u{dtype.itemsize}").copy()
     if name == "bool":
@@ -282,7 +293,9 @@ def bits_of(array: np.ndarray):
     if row.kernel == "numpy" and row.part is None:
         return [(type(item), repr(item)) for item in array.reshape(-1).tolist()]
     if row.name in ("longdouble", "clongdouble"):
-        return np.frombuffer(array.tobytes(), np.uint8).reshape(-1, np.dtype(np.longdouble).itemsize)[:, :_LONG].tobytes()
+        return (
+            np.frombuffer(array.tobytes(), np.uint8).reshape(-1, np.dtype(np.longdouble).itemsize)[:, :_LONG].tobytes()
+        )
     return array.tobytes()
 
 

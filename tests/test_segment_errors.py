@@ -30,7 +30,11 @@ def read_only():
 
 #: What is wrong: keyword arguments, the exception, words of its sentence.
 CASES = {
-    "decreasing ids": ({"segment_ids": [0, 1, 5, 3, 2, 9]}, ValueError, ["segment_ids", "5", "2", "3", "unsorted_segment_max"]),
+    "decreasing ids": (
+        {"segment_ids": [0, 1, 5, 3, 2, 9]},
+        ValueError,
+        ["segment_ids", "5", "2", "3", "unsorted_segment_max"],
+    ),
     "decreasing at the end": ({"segment_ids": [0, 1, 2, 3, 9, 8]}, ValueError, ["9 at position 4", "8 at position 5"]),
     "decreasing among dropped ids": ({"segment_ids": [-1, -2, 0, 0, 0, 0]}, ValueError, ["-1 at position 0", "-2"]),
     "decreasing uint64 ids": (
@@ -63,7 +67,11 @@ CASES = {
     "num_segments float": ({"num_segments": 4.0}, TypeError, ["num_segments", "4.0"]),
     "num_segments array": ({"num_segments": np.array([4])}, TypeError, ["num_segments"]),
     "num_segments text": ({"num_segments": "4"}, TypeError, ["num_segments", "'4'"]),
-    "num_segments above memory": ({"num_segments": 2**61 - 1}, (MemoryError, ValueError), ["num_segments", str(2**61 - 1)]),
+    "num_segments above memory": (
+        {"num_segments": 2**61 - 1},
+        (MemoryError, ValueError),
+        ["num_segments", str(2**61 - 1)],
+    ),
     "num_segments near 2**63": ({"num_segments": HUGE - 1}, (MemoryError, ValueError), ["num_segments", str(HUGE - 1)]),
     "num_segments 2**63": ({"num_segments": HUGE}, (MemoryError, ValueError), ["num_segments", str(HUGE)]),
     "num_segments 2**64": ({"num_segments": 2**64}, (MemoryError, ValueError), ["num_segments", str(2**64)]),
@@ -123,7 +131,11 @@ CASES = {
     "data of void": ({"data": np.zeros(6, "V3")}, TypeError, ["data", "|V3"]),
     "data of records": ({"data": np.zeros(6, "i4,f4")}, TypeError, ["data", "f0"]),
     "initial out of range": ({"data": ROW.astype("i1"), "initial": 300}, OverflowError, ["initial", "300", "int8"]),
-    "initial negative for unsigned": ({"data": ROW.astype("u8"), "initial": -1}, OverflowError, ["initial", "-1", "uint64"]),
+    "initial negative for unsigned": (
+        {"data": ROW.astype("u8"), "initial": -1},
+        OverflowError,
+        ["initial", "-1", "uint64"],
+    ),
     "initial beyond 64 bits": ({"data": ROW.astype("u8"), "initial": 2**64}, OverflowError, ["initial", str(2**64)]),
     "initial with a fraction": ({"data": ROW.astype("i4"), "initial": 1.5}, TypeError, ["initial", "1.5", "int32"]),
     "initial rounded": ({"initial": 0.1}, TypeError, ["initial", "0.1", "float32"]),
@@ -135,14 +147,22 @@ CASES = {
     "initial text": ({"initial": "1"}, TypeError, ["initial", "'1'", "float32"]),
     "initial an array": ({"initial": [1.0, 2.0]}, TypeError, ["initial", "(2,)"]),
     "initial a date": ({"initial": np.datetime64("2020")}, TypeError, ["initial", "2020", "float32"]),
-    "initial a number for dates": ({"data": ROW.astype("M8[s]"), "initial": 5}, TypeError, ["initial", "5", "datetime64[s]"]),
+    "initial a number for dates": (
+        {"data": ROW.astype("M8[s]"), "initial": 5},
+        TypeError,
+        ["initial", "5", "datetime64[s]"],
+    ),
     "initial finer than the unit": (
         {"data": ROW.astype("M8[s]"), "initial": np.datetime64(1, "ms")},
         TypeError,
         ["initial", "datetime64[s]"],
     ),
     "initial of 2 for bool": ({"data": ROW.astype(bool), "initial": 2}, OverflowError, ["initial", "2", "bool"]),
-    "fill_value out of range": ({"data": ROW.astype("i1"), "fill_value": 128}, OverflowError, ["fill_value", "128", "int8"]),
+    "fill_value out of range": (
+        {"data": ROW.astype("i1"), "fill_value": 128},
+        OverflowError,
+        ["fill_value", "128", "int8"],
+    ),
     "fill_value rounded": ({"fill_value": 0.1}, TypeError, ["fill_value", "0.1", "float32"]),
     "nan misspelt": ({"nan": "ignore"}, ValueError, ["nan", "'ignore'", "propagate", "omit"]),
     "nan None": ({"nan": None}, ValueError, ["nan", "None"]),
@@ -157,7 +177,11 @@ CASES = {
     ),
     "axis float": ({"axis": 1.0}, TypeError, ["axis", "1.0"]),
     "axis bool": ({"axis": True}, TypeError, ["axis", "True"]),
-    "objects without a lowest value": ({"data": ROW.astype(object)}, ValueError, ["segment 2", "object", "initial", "fill_value"]),
+    "objects without a lowest value": (
+        {"data": ROW.astype(object)},
+        ValueError,
+        ["segment 2", "object", "initial", "fill_value"],
+    ),
     "strings without a lowest value": (
         {"data": np.array(list("abcdef"), np.dtypes.StringDType())},
         ValueError,

@@ -36,7 +36,9 @@ def calls(draw):
         options["indptr"] = sorted(draw(st.lists(st.integers(0, rows), min_size=count + 1, max_size=count + 1)))
     else:
         ids = draw(st.lists(st.integers(-2, 7), min_size=rows, max_size=rows))
-        options["segment_ids"] = np.array(sorted(ids) if kind == "sorted ids" else ids, draw(st.sampled_from(["i1", "i4", ">i8"])))
+        options["segment_ids"] = np.array(
+            sorted(ids) if kind == "sorted ids" else ids, draw(st.sampled_from(["i1", "i4", ">i8"]))
+        )
         options["num_segments"] = draw(st.sampled_from([None, count]))
         options["indices_are_sorted"] = kind != "unsorted ids"
     if draw(st.booleans()):
@@ -48,7 +50,9 @@ def calls(draw):
     return function, data, options
 
 
-@settings(max_examples=400, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=400, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(call=calls(), setting=st.integers(0, 7))
 def test_library_equals_model(built_as, settings, call, setting):
     function, data, options = call

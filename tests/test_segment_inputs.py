@@ -32,7 +32,14 @@ def test_zero_dimensions(name, function):
 def test_zero_sizes(name, function):
     rng = np.random.default_rng(1)
     fill = {"fill_value": 3 if "arg" in function else make_elements(rng, name, (1,), nans=False)[0]}
-    for shape, ids in [((0,), (0,)), ((0, 3), (0,)), ((4, 0), (4,)), ((4, 5, 0), (4,)), ((0, 2, 3), (0, 2)), ((2, 0), (2, 0))]:
+    for shape, ids in [
+        ((0,), (0,)),
+        ((0, 3), (0,)),
+        ((4, 0), (4,)),
+        ((4, 5, 0), (4,)),
+        ((0, 2, 3), (0, 2)),
+        ((2, 0), (2, 0)),
+    ]:
         data = make_elements(rng, name, shape)
         for count in (None, 0, 2):
             expected = getattr(_reference, function)(data, np.zeros(ids, "i4"), count, **fill)
@@ -60,10 +67,14 @@ def test_forms_of_num_segments(count):
 def test_forms_of_ids(ids):
     expected = _reference.segment_max(np.arange(3.0), np.asarray(ids))
     assert_same(segmax.segment_max(np.arange(3.0), ids), expected)
-    assert_same(segmax.segment_max(np.arange(3.0), indptr=ids), _reference.segment_max(np.arange(3.0), indptr=np.asarray(ids)))
+    assert_same(
+        segmax.segment_max(np.arange(3.0), indptr=ids), _reference.segment_max(np.arange(3.0), indptr=np.asarray(ids))
+    )
 
 
-@pytest.mark.parametrize("data", [[1, 5, 2], [True, False, True], [1.5, np.nan, 2], [1j, 2, 3], range(3), array.array("h", [3, 1, 2])])
+@pytest.mark.parametrize(
+    "data", [[1, 5, 2], [True, False, True], [1.5, np.nan, 2], [1j, 2, 3], range(3), array.array("h", [3, 1, 2])]
+)
 def test_python_data(data):
     assert_same(segmax.segment_max(data, [0, 0, 2]), _reference.segment_max(data, [0, 0, 2]))
     assert_same(segmax.segment_argmin(data, [0, 0, 2]), _reference.segment_argmin(data, [0, 0, 2]))
@@ -78,7 +89,7 @@ def test_tensors_of_other_libraries(library, dtype):
     make = {"tensorflow": "constant", "jax.numpy": "asarray", "torch": "from_numpy"}[library]
     if library == "torch" and dtype == "bfloat16":
         tensor = other.from_numpy(data.view(np.int16)).view(other.bfloat16)
-        with pytest.raises(TypeError, match="data|bfloat16|BFloat16"):
+        with pytest.raises(TypeError, match=r"data|bfloat16|BFloat16"):
             segmax.segment_max(tensor, [0, 0, 1, 1, 2, 2])
         return
     tensor, ids = getattr(other, make)(data), getattr(other, make)(np.array([0, 0, 1, 1, 3, 3], np.int32))
@@ -100,7 +111,10 @@ def test_out_may_overlap_data(name, built_as, settings):
             for shift in (0, 1, 37, 100, 299):
                 base = make_elements(rng, name, (600,))
                 ids = np.sort(rng.integers(0, 300, 300))
-                for given, out in ((base[shift : shift + 300], base[:300]), (base[300:], base[600 - shift - 300 : 600 - shift])):
+                for given, out in (
+                    (base[shift : shift + 300], base[:300]),
+                    (base[300:], base[600 - shift - 300 : 600 - shift]),
+                ):
                     expected = _reference.segment_max(given, ids, 300)
                     assert segmax.segment_max(given, ids, 300, out=out) is out
                     assert_same(np.ascontiguousarray(out), expected, f"{setting} {shift}")
@@ -137,7 +151,9 @@ def test_axis(function, axis):
     assert getattr(segmax, function)(data, ids, 4, axis=axis, where=where, out=out) is out
     assert_same(np.ascontiguousarray(out), got)
     got = getattr(segmax, function)(data, indptr=[0, 2, 2, length], axis=axis)
-    assert_same(got, np.ascontiguousarray(np.moveaxis(getattr(_reference, function)(moved, indptr=[0, 2, 2, length]), 0, axis)))
+    assert_same(
+        got, np.ascontiguousarray(np.moveaxis(getattr(_reference, function)(moved, indptr=[0, 2, 2, length]), 0, axis))
+    )
 
 
 def test_masked_arrays_in_every_function():
@@ -147,7 +163,9 @@ def test_masked_arrays_in_every_function():
         for options in ({}, {"nan": "omit"}, {"fill_value": -7}, {"where": np.arange(12).reshape(6, 2) % 5 > 0}):
             keep = ~data.mask & options.get("where", True)
             expected = getattr(_reference, function)(data.data, [0, 0, 1, 1, 2, 2], **options | {"where": keep})
-            assert_same(getattr(segmax, function)(data, [0, 0, 1, 1, 2, 2], **options), expected, f"{function} {options}")
+            assert_same(
+                getattr(segmax, function)(data, [0, 0, 1, 1, 2, 2], **options), expected, f"{function} {options}"
+            )
     unmasked = np.ma.array([1.0, 2.0])
     assert_same(segmax.segment_max(unmasked, [0, 0]), np.array([2.0]))
 
@@ -162,7 +180,9 @@ def test_padding_bits_mean_nothing():
         assert_same(unsorted, expected, function)
 
 
-@pytest.mark.parametrize("name", [name for name in ("int4", "uint2", "float4_e2m1fn", "float6_e2m3fn") if name in NAMES])
+@pytest.mark.parametrize(
+    "name", [name for name in ("int4", "uint2", "float4_e2m1fn", "float6_e2m3fn") if name in NAMES]
+)
 def test_unused_bits_mean_nothing(name):
     every = np.arange(256, dtype=np.uint8).view(dtype_of(name))
     for function in FUNCTIONS:
@@ -170,7 +190,9 @@ def test_unused_bits_mean_nothing(name):
         assert_same(getattr(segmax, function)(every, np.arange(256) // 3), expected, function)
 
 
-@pytest.mark.parametrize("value", [2**70, -(2**70), np.float64(0.5), True, np.uint8(3), 1 + 0j, np.longdouble(2) ** 100])
+@pytest.mark.parametrize(
+    "value", [2**70, -(2**70), np.float64(0.5), True, np.uint8(3), 1 + 0j, np.longdouble(2) ** 100]
+)
 def test_exact_scalars_are_converted(value):
     """Any scalar whose value the dtype has is one of it."""
     for name in ("float32", "float64", "longdouble", "complex64", "complex128", "clongdouble"):

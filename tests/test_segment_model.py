@@ -26,7 +26,9 @@ def forget_what_numpy_does_not_promise(array, name):
         return np.where(parts == 0x8000, 0, parts).astype("u2").view(array.dtype)
     if array.dtype.kind not in "fV":
         return array
-    array = np.where(array == 0, np.zeros((), array.dtype), array) if array.dtype.kind == "f" else array.astype("f4") + 0
+    array = (
+        np.where(array == 0, np.zeros((), array.dtype), array) if array.dtype.kind == "f" else array.astype("f4") + 0
+    )
     return np.where(np.isnan(array), np.array(np.nan, array.dtype), array)
 
 
@@ -55,7 +57,9 @@ def test_the_one_sentence(name, function, nan):
         assert_same(got, expected, f"{function} {nan} {initial!r}")
 
 
-@pytest.mark.parametrize("name", ["float16", "float32", "float64", "longdouble", "complex64", "int8", "bool", "datetime64"])
+@pytest.mark.parametrize(
+    "name", ["float16", "float32", "float64", "longdouble", "complex64", "int8", "bool", "datetime64"]
+)
 def test_positions_are_those_of_numpy(name):
     rng = np.random.default_rng(1)
     for _ in range(20):
@@ -81,7 +85,9 @@ def test_zeros_nans_and_infinities():
 
 def test_times():
     times = np.array([5, "NaT", "NaT", 3], "m8[s]")
-    assert bits_of(_reference.segment_max(times, [0, 0, 1, 3], nan="omit")) == bits_of(np.array([5, "NaT", "NaT", 3], "m8[s]"))
+    assert bits_of(_reference.segment_max(times, [0, 0, 1, 3], nan="omit")) == bits_of(
+        np.array([5, "NaT", "NaT", 3], "m8[s]")
+    )
     assert bits_of(_reference.segment_max(times, [0, 0, 1, 3])) == bits_of(np.array(["NaT", "NaT", "NaT", 3], "m8[s]"))
     got = _reference.segment_max(times, [0, 0, 1, 3], nan="omit", initial=np.timedelta64(4, "s"))
     assert bits_of(got) == bits_of(np.array([5, 4, 4, 4], "m8[s]"))

@@ -92,7 +92,9 @@ def test_segments_span_threads(name, threads, built_as):
                 with built_as("baseline", threads, 0):
                     got = segmax.segment_max(data, ids, count, nan="omit" if omit else "propagate")
                     assert_same(got, expected, f"{threads} {count} {omit}")
-                    got = segmax.segment_max(data, ids, count, nan="omit" if omit else "propagate", indices_are_sorted=False)
+                    got = segmax.segment_max(
+                        data, ids, count, nan="omit" if omit else "propagate", indices_are_sorted=False
+                    )
                     assert_same(got, expected, f"unsorted {threads} {count} {omit}")
 
 
