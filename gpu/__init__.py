@@ -1,1 +1,1 @@
-"""segmax.gpu: segment maximum and elementwise maximum on CuPy arrays (not built yet: CUDA kernels come from the same table)."""
+"""segmax.gpu: the same functions on CuPy arrays. Nothing is built here yet."""

@@ -1,1 +1,1 @@
-"""segmax.oracle: the judge that compares implementations with references, case by case, bit by bit."""
+"""segmax.oracle: the judge of implementations of a segment maximum. Nothing is built here yet."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import os
 import platform
 import sys
 from importlib import metadata
+from pathlib import Path
 from types import ModuleType
 
 from . import _threads
@@ -27,8 +27,10 @@ LEVELS = {1: "baseline", 3: "v3", 4: "v4"}
 def available_levels() -> list[str]:
     """Return the names of the levels that this CPU can run and this build holds, lowest first."""
     highest = detect_level()
-    folder = importlib.util.find_spec("segmax._kernels").submodule_search_locations[0]
-    built = {name.partition(".")[0].removeprefix("segment_") for name in os.listdir(folder) if name.startswith("segment_")}
+    folder = Path(__file__).parent / "_kernels"
+    built = {
+        name.partition(".")[0].removeprefix("segment_") for name in os.listdir(folder) if name.startswith("segment_")
+    }
     return [name for number, name in LEVELS.items() if number <= highest and name in built]
 
 

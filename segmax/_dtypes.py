@@ -17,6 +17,7 @@ How bits are ordered (`Dtype.order`)
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = ["BY_NAME", "DTYPES", "Dtype", "Key", "lookup", "names"]
 
@@ -152,9 +153,7 @@ def _integer(bits: int, sign: bool, *, used: int | None = None, package: str = "
     lowest, highest = (-(1 << (value - 1)), (1 << (value - 1)) - 1) if sign else (0, (1 << value) - 1)
     mask = (1 << value) - 1
     order = "signed" if sign else "unsigned"
-    return Dtype(
-        name, order, bits, lowest & mask, highest, used=used, package=package, tensorflow=package == "numpy"
-    )
+    return Dtype(name, order, bits, lowest & mask, highest, used=used, package=package, tensorflow=package == "numpy")
 
 
 def _ieee(name: str, bits: int, mantissa: int, package: str = "numpy", tensorflow: bool = False) -> Dtype:
@@ -216,11 +215,13 @@ BY_NAME = {row.name: row for row in DTYPES}
 _BY_NUMBER = {13: "longdouble", 16: "clongdouble", 21: "datetime64", 22: "timedelta64", 2056: "StringDType"}
 
 
-def lookup(dtype) -> Dtype | None:
+def lookup(dtype: Any) -> Dtype | None:
     """Return the row of a NumPy dtype, whatever its byte order and unit, or None.
 
-    `numpy.longdouble` is its own row even where C makes it a double: it is then reduced by the C compiler's comparison.
+    Where C's long double is a double, `numpy.longdouble` and `numpy.clongdouble` have float64's and complex128's rows.
     """
+    if dtype.num in (13, 16) and dtype.itemsize * 8 != BY_NAME[_BY_NUMBER[dtype.num]].bits:
+        return BY_NAME["float64" if dtype.num == 13 else "complex128"]
     return BY_NAME.get(_BY_NUMBER.get(dtype.num) or dtype.name)
 
 

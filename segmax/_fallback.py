@@ -10,13 +10,11 @@ from . import _storage
 from ._storage import Rows
 
 
-def reduce_segments(
-    rows: Rows, result: np.ndarray, name: str, omit: bool, initial: Any, fill_value: Any
-) -> None:
+def reduce_segments(rows: Rows, result: np.ndarray, name: str, omit: bool, initial: Any, fill_value: Any) -> None:
     """Reduce rows, in order of their segments or not, into `result`."""
     dtype = rows.data.dtype.newbyteorder("=") if rows.row.name == "clongdouble" else rows.data.dtype
     minimum, arg = name.endswith("min"), name.startswith("segment_arg")
-    op = (np.fmin if minimum else np.fmax) if omit else np.minimum if minimum else np.maximum
+    op = np.minimum if minimum else np.maximum
     start = None if initial is None else _storage.as_element(initial, dtype, rows.row, "initial")
     empty = None if arg or fill_value is None else _storage.as_element(fill_value, result.dtype, rows.row, "fill_value")
     if start is None and rows.row.name == "clongdouble":
@@ -24,6 +22,7 @@ def reduce_segments(
         limit = limits.max if minimum else limits.min
         start = np.empty((), dtype)
         start.real = start.imag = limit
+    vacant = start if empty is None else empty
     data = rows.data.reshape(rows.count, rows.width)
     where = None if rows.where is None else rows.where.reshape(rows.count, rows.width)
     target = result.reshape(len(result), rows.width)
@@ -36,9 +35,12 @@ def reduce_segments(
             elif len(values):
                 if start is not None:
                     values = np.concatenate([start.reshape(1), values])
+                if omit:  # NumPy has no fmax of strings, hence a maximum of what is no NaN
+                    numbers = values[_find_numbers(values)]
+                    values = numbers if len(numbers) else values[:1]
                 target[segment, column] = op.reduce(values)
-            elif empty is not None or start is not None:
-                target[segment, column] = (start if empty is None else empty)[()]
+            elif vacant is not None:
+                target[segment, column] = vacant[()]
             else:
                 raise ValueError(
                     f"segment {segment} is empty, and dtype {dtype} has no lowest value; give initial or fill_value."
@@ -49,10 +51,15 @@ def _find_members(rows: Rows, segments: int) -> list[np.ndarray]:
     """Return the row numbers of each segment."""
     if rows.offsets is not None:
         return [np.arange(*rows.offsets[s : s + 2]) for s in range(segments)]
-    ids = _storage.narrow_ids(rows.ids)
+    ids = _storage.narrow_ids(np.asarray(rows.ids))
     order = np.argsort(ids, kind="stable")
     bounds = np.searchsorted(ids[order], np.arange(segments + 1))
     return [order[bounds[s] : bounds[s + 1]] for s in range(segments)]
+
+
+def _find_numbers(values: np.ndarray) -> np.ndarray:
+    """Return which values equal themselves, as a NaN does not."""
+    return np.array([bool(value == value) for value in values], bool)
 
 
 def _find_first(values: np.ndarray, chosen: np.ndarray, minimum: bool, omit: bool, fill_value: Any) -> int:
@@ -60,15 +67,15 @@ def _find_first(values: np.ndarray, chosen: np.ndarray, minimum: bool, omit: boo
     if not len(values):
         return -1 if fill_value is None else fill_value
     if omit:
-        numbers = np.array([bool(value == value) for value in values], bool)  # noqa: PLR0124
+        numbers = _find_numbers(values)
         values, chosen = values[numbers], chosen[numbers]
         if not len(values):
             return -1
     best = 0
     for k in range(1, len(values)):
-        if not values[best] == values[best]:  # noqa: PLR0124, SIM201
+        if not values[best] == values[best]:  # noqa: SIM201
             break
         better = values[k] < values[best] if minimum else values[k] > values[best]
-        if better or not values[k] == values[k]:  # noqa: PLR0124, SIM201
+        if better or not values[k] == values[k]:  # noqa: SIM201
             best = k
     return int(chosen[best])

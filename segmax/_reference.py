@@ -449,7 +449,8 @@ def _parts(number: np.ndarray) -> tuple[Any, Any]:
     """Return the exact real and imaginary part of a number: a fraction each, or a float that is infinite or NaN."""
     if number.dtype.kind in "biu":
         return Fraction(int(number)), Fraction(0)
-    wide = number.astype(np.clongdouble)
+    with np.errstate(invalid="ignore"):  # a signalling NaN
+        wide = number.astype(np.clongdouble)
     parts: list[Any] = [wide.real[()], wide.imag[()]]
     real, imaginary = (Fraction(*part.as_integer_ratio()) if np.isfinite(part) else float(part) for part in parts)
     return real, imaginary

@@ -14,8 +14,9 @@ from ._storage import Rows
 
 _kernels = _dispatch.load("segment")
 
-#: Bytes of data below which a call stays on one thread: where two begin to win (4,000 to 10,000 rows of float32).
-_SMALL = 80_000
+#: Bytes of data up to which a call stays on one thread. A second one wins from 80 kB on a quiet machine, but what it
+#: wins below a megabyte is tens of microseconds, and where the other core is busy, waiting for it costs milliseconds.
+_SMALL = 1 << 20
 
 #: Most bytes that threads may spend on outputs of their own when ids are unsorted.
 _MOST_PRIVATE = 256 << 20
@@ -62,7 +63,7 @@ def _allocate(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         return np.empty(shape, dtype)
     except (ValueError, MemoryError) as error:
         raise MemoryError(
-            f"num_segments = {shape[0]} asks for a result of shape {shape} and dtype {dtype}, which cannot be allocated."
+            f"num_segments = {shape[0]} asks for a result of shape {shape} and dtype {dtype}: too large to allocate."
         ) from error
 
 
@@ -78,7 +79,7 @@ def _check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype) -> None:
         raise ValueError("out is read-only; give an array that can be written.")
 
 
-def _disorder_error(ids: np.ndarray, at: int, name: str) -> ValueError:
+def _disorder_error(ids: Any, at: int, name: str) -> ValueError:
     """Return the error for ids that decrease after position `at`."""
     before, after = (int(ids.reshape(-1)[k]) for k in (at, at + 1))
     return ValueError(
@@ -132,7 +133,9 @@ def _reduce_unsorted(rows: Rows, out: np.ndarray, order: bytes, minimum: bool, o
         kernel(data, ids, out, order, minimum, omit, threads, first == 0, first + len(data) >= rows.count)
 
 
-def _reduce(rows: Rows, result: np.ndarray, in_order: bool, order: bytes, minimum: bool, omit: bool, neutral: Any) -> int:
+def _reduce(
+    rows: Rows, result: np.ndarray, in_order: bool, order: bytes, minimum: bool, omit: bool, neutral: Any
+) -> int:
     """Reduce rows into a C-contiguous result; return a position where the order fails, else -1."""
     row = rows.row
     words = result.reshape(len(result), rows.width).view(_storage.words_of(row))
@@ -234,12 +237,13 @@ def _segment(
     where: Any = None,
     indices_are_sorted: bool = True,
     out: Any = None,
-) -> Any:
+) -> np.ndarray:
     """Do what segment_max, segment_min, segment_argmax and segment_argmin (`name`) have in common."""
     if (
         type(data) is np.ndarray
         and type(segment_ids) is np.ndarray
         and type(num_segments) is int
+        and type(nan) is str
         and 0 < data.nbytes <= _SMALL
         and 0 <= num_segments <= _SMALL
         and segment_ids.ndim == 1
@@ -272,8 +276,8 @@ def _segment(
             raise ValueError(f"axis is {axis!r}; with segment_ids of shape {ids.shape} it must be 0.")
         if array.shape[: ids.ndim] != ids.shape:
             raise ValueError(
-                f"segment_ids has shape {ids.shape}, data has shape {array.shape}; the shape of segment_ids must be how "
-                "the shape of data begins."
+                f"segment_ids has shape {ids.shape}, data has shape {array.shape}; the shape of segment_ids must be "
+                "how the shape of data begins."
             )
         lead = ids.ndim
         count = _count_segments(ids, indices_are_sorted) if num_segments is None else _check_num_segments(num_segments)
@@ -324,7 +328,7 @@ def _segment(
     if at >= 0:
         raise _disorder_error(ids, at, name)
 
-    if target is not None:
+    if isinstance(out, np.ndarray):
         if result is not target:
             np.copyto(target, result)
         return out
@@ -436,8 +440,8 @@ def segment_max(
 
     Notes
     -----
-    The result has the same bits for every number of threads, CPU level and memory layout. For floats -0 is less than +0,
-    and a NaN result is the dtype's canonical one.
+    The result has the same bits for every number of threads, CPU level and memory layout. For floats -0 is less than
+    +0, and a NaN result is the dtype's canonical one.
 
     See Also
     --------
@@ -549,9 +553,9 @@ def segment_argmax(
     Returns
     -------
     ndarray of int64
-        Positions in the flattened `segment_ids`; with `indptr` or `axis`, along that axis. As for `numpy.argmax`, -0 and
-        +0 are equal and the first NaN is the extreme; with ``nan="omit"`` NaNs are skipped, and a segment of nothing
-        else gives -1.
+        Positions in the flattened `segment_ids`; with `indptr` or `axis`, along that axis. As for `numpy.argmax`, -0
+        and +0 are equal and the first NaN is the extreme; with ``nan="omit"`` NaNs are skipped, and a segment of NaNs
+        alone gives -1.
 
     See Also
     --------
@@ -604,9 +608,9 @@ def segment_argmin(
     Returns
     -------
     ndarray of int64
-        Positions in the flattened `segment_ids`; with `indptr` or `axis`, along that axis. As for `numpy.argmin`, -0 and
-        +0 are equal and the first NaN is the extreme; with ``nan="omit"`` NaNs are skipped, and a segment of nothing
-        else gives -1.
+        Positions in the flattened `segment_ids`; with `indptr` or `axis`, along that axis. As for `numpy.argmin`, -0
+        and +0 are equal and the first NaN is the extreme; with ``nan="omit"`` NaNs are skipped, and a segment of NaNs
+        alone gives -1.
 
     See Also
     --------

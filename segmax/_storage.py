@@ -22,7 +22,7 @@ from ._dtypes import BY_NAME, Dtype, lookup
 #: Bytes of a block that is gathered: large enough to forget the cost of a call, small enough for the L2 cache.
 BLOCK_BYTES = 1 << 19
 
-_WORDS = {8: np.dtype("u1"), 16: np.dtype("u2"), 32: np.dtype("u4"), 64: np.dtype("u8")}
+_WORDS: dict[int, np.dtype] = {8: np.dtype("u1"), 16: np.dtype("u2"), 32: np.dtype("u4"), 64: np.dtype("u8")}
 _OBJECT = lookup(np.dtype(object))
 _INT32, _INT64, _UINT64 = np.dtype("i4"), np.dtype("i8"), np.dtype("u8")
 
@@ -46,8 +46,8 @@ def find_row(array: np.ndarray, function: str) -> Dtype:
     row = lookup(array.dtype)
     if row is None:
         raise TypeError(
-            f"data has dtype {array.dtype}, which has no maximum; {function} takes numbers, bool, datetime64, timedelta64, "
-            "the small types of ml_dtypes, object and StringDType."
+            f"data has dtype {array.dtype}, which has no maximum; {function} takes numbers, bool, datetime64, "
+            "timedelta64, the small types of ml_dtypes, object and StringDType."
         )
     return row
 
@@ -89,8 +89,9 @@ def narrow_ids(ids: np.ndarray) -> np.ndarray:
         return ids.reshape(-1)
     if ids.dtype == _UINT64:
         # Ids beyond int64 are beyond any number of segments: the greatest int64 stands for them and keeps the order.
-        return np.minimum(ids, np.uint64(2**63 - 1)).astype(_INT64).reshape(-1)
-    return np.ascontiguousarray(ids, _INT32 if is_short(ids) else _INT64).reshape(-1)
+        ids = np.minimum(ids, np.uint64(2**63 - 1))
+    narrowed: np.ndarray = np.ascontiguousarray(ids, _INT32 if is_short(ids) else _INT64)
+    return narrowed.reshape(-1)
 
 
 def is_plain(ids: np.ndarray) -> bool:
@@ -105,16 +106,18 @@ def is_short(ids: np.ndarray) -> bool:
 
 def as_element(value: Any, dtype: np.dtype, row: Dtype, name: str) -> np.ndarray:
     """Return a scalar as a 0-d array of `dtype`, refusing one whose value would change."""
-    if isinstance(value, (str, bytes)) and row.name not in ("object", "StringDType"):
-        raise TypeError(f"{name} is {value!r}; give a number of dtype {dtype}.")
-    if row.name == "object":
+    if row.name in ("object", "StringDType"):
+        if row.name == "StringDType" and not isinstance(value, str):
+            raise TypeError(f"{name} is {value!r}; give a string.")
         element = np.empty((), dtype)
         element[()] = value
         return element
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"{name} is {value!r}; give a number of dtype {dtype}.")
     given = np.asarray(value)
     if given.ndim:
         raise TypeError(f"{name} has shape {given.shape}; give a scalar.")
-    if given.dtype.kind in "OSUV" and row.name != "StringDType" and lookup(given.dtype) in (None, _OBJECT):
+    if lookup(given.dtype) in (None, _OBJECT):
         if not isinstance(value, int):
             raise TypeError(f"{name} is {value!r}; give a number of dtype {dtype}.")
         raise OverflowError(f"{name} is {value}, which dtype {dtype} cannot hold.")
@@ -123,43 +126,46 @@ def as_element(value: Any, dtype: np.dtype, row: Dtype, name: str) -> np.ndarray
     if times and kinds not in ("mm", "MM"):
         raise TypeError(f"{name} is {value!r} of dtype {given.dtype}; give a scalar of dtype {dtype}.")
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):  # a signalling NaN is no reason to warn
             element = given.astype(dtype)
             back = element.astype(given.dtype)
+            missing, same = bool(given != given), bool(back == given)
+            if missing and bool(element != element):
+                return canonical(element, row)
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name} is {value!r}; give a scalar that dtype {dtype} can hold.") from error
-    missing = row.name != "StringDType" and bool(given != given)  # NaN or NaT  # noqa: PLR0124
-    if missing and bool(element != element):  # noqa: PLR0124
-        return canonical(element, row)
-    if bool(back == given) and not _wraps(given, element):
+    if same and not _wraps(given, element):
         return element
-    finite = given.dtype.kind in "mM" or np.isfinite(np.abs(given.astype(np.clongdouble)))
-    inside = finite and not missing and _between(given, row, dtype)
-    if missing or inside:
+    if missing or _between(given, row):
         raise TypeError(f"{name} is {value!r}, which dtype {dtype} cannot hold exactly.")
     raise OverflowError(f"{name} is {value!r}, which is out of the range of dtype {dtype}.")
 
 
 def _wraps(given: np.ndarray, element: np.ndarray) -> bool:
     """Return whether a cast there and back hid a change of sign (-1 and the greatest unsigned integer)."""
-    if "c" in given.dtype.kind + element.dtype.kind or given.dtype.kind in "mMT":
+    if "c" in given.dtype.kind + element.dtype.kind or given.dtype.kind in "mM":
         return False
     return bool((given < 0) != (element < element.dtype.type(0)))
 
 
-def _between(given: np.ndarray, row: Dtype, dtype: np.dtype) -> bool:
+def _between(given: np.ndarray, row: Dtype) -> bool:
     """Return whether a finite scalar lies in the range of a dtype."""
-    if row.kernel != "keys" or given.dtype.kind in "mMc":
+    part = BY_NAME[row.part] if row.part else row
+    if part.kernel != "keys" or given.dtype.kind in "mM":
         return True
-    limits = np.array([row.lowest, row.highest], _WORDS[row.bits]).view(dtype.newbyteorder("="))
-    low, high = (item.astype(np.longdouble) for item in limits)
-    return bool(low <= given.astype(np.longdouble) <= high)
+    dtype = np.dtype(part.name) if part.package == "numpy" else getattr(sys.modules["ml_dtypes"], part.name)
+    bits: np.ndarray = np.array([part.lowest, part.highest], _WORDS[part.bits])
+    limits = bits.view(dtype).astype(np.longdouble)
+    wide = given.astype(np.clongdouble)
+    parts = (wide.real, wide.imag) if row.part else (wide.real,)
+    return all(bool(limits[0] <= item <= limits[1]) for item in parts)
 
 
 def canonical(element: np.ndarray, row: Dtype) -> np.ndarray:
     """Return the canonical NaN in place of a NaN (complex: as it is)."""
     if row.kernel == "keys" and row.nan is not None:
-        return np.array(row.nan, _WORDS[row.bits]).view(element.dtype.newbyteorder("="))
+        bits: np.ndarray = np.array(row.nan, _WORDS[row.bits])
+        return bits.view(element.dtype.newbyteorder("="))
     return np.array(np.nan, element.dtype) if row.kernel == "longdouble" else element
 
 
@@ -203,22 +209,22 @@ def pack_order(row: Dtype, minimum: bool, omit: bool, initial: bytes | None, fil
     if row.kernel == "complex":
         part = BY_NAME[str(row.part)]
         limit = part.highest if minimum else part.lowest
-        words = np.array([limit, limit], _WORDS[part.bits]).tobytes()
-        start = initial or words
-        return start + (fill or start) + np.array(part.largest, _WORDS[part.bits]).tobytes()
+        words: np.ndarray = np.array([limit, limit, part.largest], _WORDS[part.bits])
+        start = initial or words[:2].tobytes()
+        return start + (fill or start) + words[2:].tobytes()
     key = row.key(minimum, omit)
-    elements = [int.from_bytes(item, sys.byteorder) if item else None for item in (initial, fill)]
-    start = (row.highest if minimum else row.lowest) if elements[0] is None else elements[0]
-    empty = start if elements[1] is None else elements[1]
-    zeros = (0, 0)
-    if row.order == "sign":
-        zeros = 1 << ((row.used or row.bits) - 1), 0
+    first = int((row.highest if minimum else row.lowest) or 0)
+    if initial is not None:
+        first = int.from_bytes(initial, sys.byteorder)
+    empty = first if fill is None else int.from_bytes(fill, sys.byteorder)
+    less_zero = 1 << ((row.used or row.bits) - 1) if row.order == "sign" else 0
+    elements = [first, empty, less_zero, 0]
     if row.recoded:
-        table = row.recode()
-        start, empty, *zeros = (table[item] for item in (start, empty, *zeros))
-    values = [key.fold, key.flip, key.turn, key.first, key.span, key.nan, key.encode(start), start, empty]
-    values += [key.encode(item) for item in zeros]
-    return np.array(values, _WORDS[row.bits]).tobytes()
+        elements = [row.recode()[element] for element in elements]
+    first, empty, less_zero, zero = elements
+    values = [key.fold, key.flip, key.turn, key.first, key.span, key.nan, key.encode(first), first, empty]
+    packed: np.ndarray = np.array([*values, key.encode(less_zero), key.encode(zero)], _WORDS[row.bits])
+    return packed.tobytes()
 
 
 def can_read_in_place(array: np.ndarray, lead: int, row: Dtype) -> bool:

@@ -18,8 +18,8 @@ _in_this_context: contextvars.ContextVar[int | None] = contextvars.ContextVar("s
 def _read_quota() -> float | None:
     """Return the CPU quota of this process's control group in CPUs, None if there is none."""
     try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
-        return None if quota == "max" else int(quota) / int(period)
+        limit, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        return None if limit == "max" else int(limit) / int(period)
     except (OSError, ValueError):
         pass
     try:
@@ -37,7 +37,9 @@ def _choose_default() -> tuple[int, str]:
         if text:
             if not text.isdecimal() or int(text) < 1:
                 if variable == "SEGMAX_NUM_THREADS":
-                    raise ImportError(f"SEGMAX_NUM_THREADS={text} is no positive number; unset it to let segmax choose.")
+                    raise ImportError(
+                        f"SEGMAX_NUM_THREADS={text} is no positive number; unset it to let segmax choose."
+                    )
                 continue
             return min(int(text), MAX_THREADS), variable
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -53,7 +55,7 @@ _limit = MAX_THREADS
 
 def _drop_to_one_thread() -> None:
     """Keep a forked child on one thread: libgomp hangs for ever when its team was started before the fork."""
-    global _default, _reason, _limit  # noqa: PLW0603
+    global _default, _reason, _limit
     _default, _reason, _limit = 1, "this process was forked", 1
 
 
@@ -101,7 +103,7 @@ def set_num_threads(n: int) -> None:
     1
     >>> segmax.set_num_threads(before)
     """
-    global _default, _reason  # noqa: PLW0603
+    global _default, _reason
     _default, _reason = _check(n), "set_num_threads"
 
 

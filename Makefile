@@ -1,0 +1,53 @@
+# Two commands for a newcomer: `make run` does the main job on real data, `make test` proves it. Both set up all they need
+# in .venv, and take seconds when nothing has changed.
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+SOURCES := $(shell find segmax -name '*.pyx' -o -name '*.pxd' -o -name '*.tp' -o -name '*.h') setup.py pyproject.toml segmax/_dtypes.py
+
+.PHONY: run test test-slow lint wheel clean
+
+run: $(VENV)/demo
+	$(PY) demo/flights.py
+
+test: $(VENV)/test
+	$(PY) -m pytest -m "not slow"
+
+test-slow: $(VENV)/test
+	$(PY) -m pytest -m slow
+
+lint: $(VENV)/lint
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(VENV)/bin/cython-lint segmax
+	$(VENV)/bin/clang-format --dry-run --Werror segmax/_kernels/*.h
+	$(PY) -m mypy -p segmax
+	cd $(VENV) && MYPYPATH=.. bin/python -m mypy.stubtest --mypy-config-file ../pyproject.toml --allowlist ../.stubtest-allow --ignore-unused-allowlist segmax
+
+wheel: $(VENV)/test
+	$(PY) -m build
+
+# One stamp per set of packages; the build is repeated when a compiled source has changed.
+$(VENV)/pip:
+	$(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --upgrade "pip>=25.1"
+	touch $@
+
+$(VENV)/built: $(VENV)/pip $(SOURCES)
+	$(PY) -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/demo: $(VENV)/built pyproject.toml
+	$(PY) -m pip install --quiet --group demo
+	touch $@
+
+$(VENV)/test: $(VENV)/built pyproject.toml
+	$(PY) -m pip install --quiet --group demo --group test --group verify
+	touch $@
+
+$(VENV)/lint: $(VENV)/built pyproject.toml
+	$(PY) -m pip install --quiet --group lint
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info segmax/*.so segmax/_kernels/*.so

@@ -1,0 +1,223 @@
+"""Columns from files and back: .npy, .npz, CSV (also gzip) and Parquet."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import gzip
+import io
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+Columns = dict[str, np.ndarray]
+
+#: Bytes of a file from which on reading it shows its progress on a terminal.
+_LONG = 20_000_000
+
+
+class InputError(Exception):
+    """A file, column or cell that cannot be used, in a sentence for the user."""
+
+
+def read_columns(path: Path, names: Iterable[str], numbers: Iterable[str]) -> Columns:
+    """Return the named columns of a file; those also in `numbers` as numbers, empty cells as NaN.
+
+    A .npy file has one column, whatever its name. Text cells of other columns become integers if all are.
+    """
+    wanted, numeric = list(dict.fromkeys(names)), set(numbers)
+    kind = _kind_of(path)
+    if not path.is_file():
+        raise InputError(f"{path} does not exist or is no file.")
+    try:
+        columns = _READERS[kind](path, wanted)
+    except (OSError, ValueError, EOFError, csv.Error) as error:
+        raise InputError(f"{path} cannot be read as {kind}: {error}") from error
+    if kind == "csv":
+        return {name: _parse(cells, name, path, name in numeric) for name, cells in columns.items()}
+    for name in numeric & columns.keys():
+        if columns[name].dtype.kind in "OUS":
+            raise InputError(f"column {name} of {path} holds {columns[name].dtype}, not numbers.")
+    return dict(columns)
+
+
+def write_columns(path: Path, columns: Columns) -> None:
+    """Write columns to a file, whole or not at all: a temporary file takes its name at the end."""
+    kind = _kind_of(path)
+    try:
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error}") from error
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            _WRITERS[kind](file, columns, path)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, path)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        if isinstance(error, OSError):
+            raise InputError(f"{path} cannot be written: {error}") from error
+        raise
+
+
+def _kind_of(path: Path) -> str:
+    """Return what a file is, by the end of its name."""
+    name = path.name.lower().removesuffix(".gz")
+    kind = name.rpartition(".")[2]
+    if kind == "pq":
+        kind = "parquet"
+    if kind not in _READERS or (path.suffix.lower() == ".gz" and kind != "csv"):
+        raise InputError(f"{path} ends in none of .npy, .npz, .csv, .csv.gz and .parquet.")
+    return kind
+
+
+def _pick(available: Iterable[str], wanted: list[str], path: Path) -> None:
+    """Raise unless all wanted columns are there."""
+    have = list(available)
+    for name in wanted:
+        if name not in have:
+            raise InputError(f"{path} has no column {name!r}; it has {', '.join(have)}.")
+
+
+def _read_npy(path: Path, wanted: list[str]) -> Columns:
+    array = np.load(path, mmap_mode="r")
+    return dict.fromkeys(wanted, array)
+
+
+def _read_npz(path: Path, wanted: list[str]) -> Columns:
+    with np.load(path) as arrays:
+        _pick(arrays.files, wanted, path)
+        return {name: arrays[name] for name in wanted}
+
+
+def _read_parquet(path: Path, wanted: list[str]) -> Columns:
+    parquet = _import_parquet(path)
+    _pick(parquet.read_schema(path).names, wanted, path)
+    table = parquet.read_table(path, columns=wanted)
+    return {name: table.column(name).to_numpy() for name in wanted}
+
+
+def _import_parquet(path: Path) -> Any:
+    try:
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise InputError(f"{path} needs pyarrow: pip install 'segmax[files]'.") from None
+    return parquet
+
+
+def _read_csv(path: Path, wanted: list[str]) -> dict[str, Any]:
+    """Return the wanted columns as lists of text."""
+    with _open_shown(path) as text:
+        rows = csv.reader(text)
+        header = next(rows, None)
+        if header is None:
+            raise InputError(f"{path} is empty; the first row must name the columns.")
+        _pick(header, wanted, path)
+        places = [header.index(name) for name in wanted]
+        columns: list[list[str]] = [[] for _ in wanted]
+        for number, row in enumerate(rows, 1):
+            if not row:
+                continue
+            if len(row) != len(header):
+                raise InputError(f"row {number} of {path} has {len(row)} cells; the header has {len(header)}.")
+            for column, place in zip(columns, places, strict=True):
+                column.append(row[place])
+    return dict(zip(wanted, columns, strict=True))
+
+
+@contextlib.contextmanager
+def _open_shown(path: Path) -> Iterator[IO[str]]:
+    """Open a text file, with a progress bar if it is long, tqdm is installed and somebody watches."""
+    with contextlib.ExitStack() as stack:
+        raw: Any = stack.enter_context(path.open("rb"))
+        if path.stat().st_size > _LONG and sys.stderr.isatty():
+            with contextlib.suppress(ImportError):
+                from tqdm import tqdm
+
+                size = path.stat().st_size
+                raw = stack.enter_context(
+                    tqdm.wrapattr(raw, "read", total=size, desc=f"reading {path.name}", bytes=True)
+                )
+        if path.suffix.lower() == ".gz":
+            raw = stack.enter_context(gzip.GzipFile(fileobj=raw))
+        yield stack.enter_context(io.TextIOWrapper(io.BufferedReader(_Raw(raw), 1 << 20), "utf-8", newline=""))
+
+
+class _Raw(io.RawIOBase):
+    """The little of a raw stream that buffering needs, around anything with `read`."""
+
+    def __init__(self, source: Any) -> None:
+        self.source = source
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.source.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _parse(cells: Any, name: str, path: Path, as_numbers: bool) -> np.ndarray:
+    """Return a column of text as integers, else floats (if they must be numbers), else text."""
+    try:
+        return np.array([int(cell) for cell in cells], np.int64)
+    except (ValueError, OverflowError):
+        if not as_numbers:
+            return np.array(cells, dtype=str)
+    values = np.empty(len(cells))
+    for k, cell in enumerate(cells):
+        try:
+            values[k] = float(cell) if cell.strip() not in ("", "NA") else np.nan
+        except ValueError:
+            raise InputError(f"unreadable value {cell!r} in row {k + 1} of column {name} of {path}.") from None
+    return values
+
+
+def _write_csv(file: IO[bytes], columns: Columns, path: Path) -> None:
+    raw: Any = gzip.GzipFile(fileobj=file, mode="wb") if path.suffix.lower() == ".gz" else file
+    text = io.TextIOWrapper(raw, "utf-8", newline="", write_through=True)
+    writer = csv.writer(text)
+    writer.writerow(columns)
+    writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+    text.flush()
+    text.detach()
+    if raw is not file:
+        raw.close()
+
+
+def _write_npy(file: IO[bytes], columns: Columns, path: Path) -> None:  # noqa: ARG001
+    np.save(file, list(columns.values())[-1])
+
+
+def _write_npz(file: IO[bytes], columns: Columns, path: Path) -> None:  # noqa: ARG001
+    np.savez(file, **columns)  # type: ignore[arg-type]
+
+
+def _write_parquet(file: IO[bytes], columns: Columns, path: Path) -> None:
+    parquet = _import_parquet(path)
+    import pyarrow
+
+    parquet.write_table(pyarrow.table({name: pyarrow.array(column) for name, column in columns.items()}), file)
+
+
+_READERS: dict[str, Callable[[Path, list[str]], Any]] = {
+    "npy": _read_npy,
+    "npz": _read_npz,
+    "csv": _read_csv,
+    "parquet": _read_parquet,
+}
+_WRITERS: dict[str, Callable[[IO[bytes], Columns, Path], None]] = {
+    "npy": _write_npy,
+    "npz": _write_npz,
+    "csv": _write_csv,
+    "parquet": _write_parquet,
+}

@@ -1,0 +1,242 @@
+"""The command line: `segmax reduce` reduces columns of a file by group, `segmax info` shows the configuration."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import _segment
+from ._dispatch import show_config
+from ._tables import Columns, InputError, read_columns, write_columns
+
+_OPERATIONS = {
+    "max": _segment.segment_max,
+    "min": _segment.segment_min,
+    "argmax": _segment.segment_argmax,
+    "argmin": _segment.segment_argmin,
+}
+
+
+def group_rows(keys: Sequence[np.ndarray], order: str = "auto") -> tuple[np.ndarray, list[np.ndarray], bool]:
+    """Return numbers for the groups of equal keys.
+
+    Rows whose keys stand together are a run. If no key comes back after its run, the runs are the groups, in the order
+    in which they stand, and nothing has to be sorted; else the keys are factorised, in their own order.
+
+    Parameters
+    ----------
+    keys : sequence of ndarray, shape (rows,)
+        One or several columns, which together are the key.
+    order : {'auto', 'sorted', 'unsorted'}
+        'sorted' insists on runs, 'unsorted' on factorising.
+
+    Returns
+    -------
+    ids : ndarray of int64, shape (rows,)
+        The group of each row.
+    labels : list of ndarray, shape (groups,)
+        The key of each group, one array per column.
+    in_order : bool
+        Whether the ids do not decrease.
+
+    Raises
+    ------
+    ValueError
+        With 'sorted', a key that comes back; the message names its row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ids, labels, in_order = group_rows([np.array(["b", "b", "a"])])
+    >>> ids, labels[0].tolist(), in_order
+    (array([0, 0, 1]), ['b', 'a'], True)
+    """
+    rows = len(keys[0])
+    changes = np.zeros(max(rows - 1, 0), bool)
+    for key in keys:
+        changes |= key[1:] != key[:-1]
+    starts = np.flatnonzero(np.concatenate([np.ones(min(rows, 1), bool), changes]))
+    codes, first = _factorise([key[starts] for key in keys])
+    comes_back = len(first) < len(starts)
+    if order == "sorted" and comes_back:
+        seen = np.zeros(len(starts), bool)
+        seen[first] = True
+        row = int(starts[np.flatnonzero(~seen)[0]])
+        label = ", ".join(str(key[row]) for key in keys)
+        raise ValueError(f"the key {label} comes back in row {row + 1} after other keys; use --order unsorted.")
+    if order != "unsorted" and not comes_back:
+        ids = np.zeros(rows, np.int64)
+        np.cumsum(changes, out=ids[1:])
+        return ids, [key[starts] for key in keys], True
+    run_of = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, rows)))
+    return codes[run_of], [key[starts][first] for key in keys], False
+
+
+def _factorise(keys: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Return each row's group, numbered in the order of the keys, and the first row of each group."""
+    codes = np.zeros(len(keys[0]), np.int64)
+    for key in keys:
+        values, inverse = np.unique(key, return_inverse=True)
+        _, codes = np.unique(codes * len(values) + inverse, return_inverse=True)
+    first = np.unique(codes, return_index=True)[1]
+    return codes, first
+
+
+def _find_segments(columns: Columns, arguments: argparse.Namespace) -> tuple[dict[str, Any], Columns]:
+    """Return the options that say where segments are, and the columns that label them."""
+    if arguments.indptr:
+        offsets = columns[arguments.indptr]
+        return {"indptr": offsets}, {"segment": np.arange(len(offsets) - 1)}
+    if arguments.ids:
+        ids = columns[arguments.ids]
+        is_sorted = arguments.order == "sorted"
+        if arguments.order == "auto":
+            is_sorted = not (ids[1:] < ids[:-1]).any()
+        options = {"segment_ids": ids, "indices_are_sorted": bool(is_sorted), "num_segments": arguments.num_segments}
+        return options, {}
+    ids, labels, in_order = group_rows([columns[name] for name in arguments.key], arguments.order)
+    options = {"segment_ids": ids, "num_segments": len(labels[0]), "indices_are_sorted": in_order}
+    return options, dict(zip(arguments.key, labels, strict=True))
+
+
+def _reduce(arguments: argparse.Namespace) -> int:
+    """Do `segmax reduce`."""
+    path = Path(arguments.file)
+    files = {name: Path(name) for name in (arguments.ids, arguments.indptr) if name and name.endswith(".npy")}
+    value = arguments.value or "value"
+    if arguments.value is None and path.suffix != ".npy":
+        raise InputError(f"--value is missing: which column of {path} is to be reduced?")
+    names = [value, *(arguments.key or ()), *(n for n in (arguments.ids, arguments.indptr) if n and n not in files)]
+    if path.suffix == ".npy" and len(names) > 1:
+        raise InputError(
+            f"{path} holds one array; give the segments as another file: --ids FILE.npy or --indptr FILE.npy."
+        )
+    columns = read_columns(path, names, [value])
+    for name, file in files.items():
+        columns |= read_columns(file, [name], [])
+    if not (arguments.key or arguments.ids or arguments.indptr):
+        raise InputError("give one of --key, --ids and --indptr: what are the groups?")
+    options, table = _find_segments(columns, arguments)
+    result = _OPERATIONS[arguments.op](columns[value], nan=arguments.nan, **options)
+    if not table:
+        table = {"segment": np.arange(len(result))}
+    title = f"{arguments.op} of {value}"
+    wide = result.reshape(len(result), -1)
+    table |= {title if wide.shape[1] == 1 else f"{title}[{j}]": wide[:, j] for j in range(wide.shape[1])}
+    print_table(table, arguments.limit)
+    if arguments.output:
+        write_columns(Path(arguments.output), table if not arguments.output.endswith(".npy") else {"result": result})
+        print(f"wrote {arguments.output}")
+    if arguments.plot:
+        plot_table(table, title, Path(arguments.plot))
+        print(f"wrote {arguments.plot}")
+    return 0
+
+
+def print_table(table: Columns, limit: int) -> None:
+    """Print columns side by side: numbers to the right, text to the left, the first `limit` rows."""
+    rows = len(next(iter(table.values())))
+    shown = min(rows, limit)
+    cells = {name: [f"{item}" for item in column[:shown].tolist()] for name, column in table.items()}
+    widths = {name: max([len(name), *map(len, texts)]) for name, texts in cells.items()}
+    right = {name: column.dtype.kind not in "OUST" for name, column in table.items()}
+
+    def line(texts: Sequence[str]) -> str:
+        pairs = zip(cells, texts, strict=True)
+        return "  ".join(t.rjust(widths[n]) if right[n] else t.ljust(widths[n]) for n, t in pairs).rstrip()
+
+    print(line(list(cells)))
+    print(line(["-" * width for width in widths.values()]))
+    for row in zip(*cells.values(), strict=True):
+        print(line(row))
+    if shown < rows:
+        print(f"... {rows - shown} more of {rows} (--limit)")
+
+
+def plot_table(table: Columns, title: str, path: Path) -> None:
+    """Draw the last column over the groups and save it."""
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        raise InputError("--plot needs matplotlib: pip install 'segmax[plot]'.") from None
+    mpl.use("Agg")
+    from matplotlib import pyplot
+
+    *keys, (_, values) = table.items()
+    figure, axes = pyplot.subplots(figsize=(10, 4.5), layout="constrained")
+    places = np.arange(len(values))
+    if len(values) <= 40 and keys:
+        axes.bar(places, values, color="#3b6fb6", width=0.8)
+        axes.set_xticks(
+            places, ["\n".join(map(str, labels)) for labels in zip(*(c.tolist() for _, c in keys), strict=True)]
+        )
+    else:
+        axes.fill_between(places, np.nan_to_num(values.astype(float)), step="mid", color="#3b6fb6", alpha=0.25, lw=0)
+        axes.step(places, values, where="mid", color="#3b6fb6", lw=1)
+        axes.set_xlim(-0.5, len(values) - 0.5)
+    axes.set_xlabel(", ".join(name for name, _ in keys))
+    axes.set_title(title, loc="left")
+    axes.grid(axis="y", color="#dddddd", lw=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    try:
+        figure.savefig(path, dpi=120)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be written: {error}") from error
+    finally:
+        pyplot.close(figure)
+
+
+def _show_info(arguments: argparse.Namespace) -> int:  # noqa: ARG001
+    """Do `segmax info`."""
+    show_config()
+    return 0
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parser = argparse.ArgumentParser(prog="segmax", description="Maxima of segments, fast and exact.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    reduce = commands.add_parser("reduce", help="reduce a column of a file by group")
+    reduce.set_defaults(run=_reduce)
+    reduce.add_argument("file", help=".npy, .npz, .csv, .csv.gz or .parquet")
+    reduce.add_argument("--value", metavar="NAME", help="column or array to reduce (not for .npy)")
+    groups = reduce.add_mutually_exclusive_group()
+    groups.add_argument("--key", metavar="NAME", action="append", help="column of group keys; several make one key")
+    groups.add_argument("--ids", metavar="NAME", help="column, array or .npy file of segment ids")
+    groups.add_argument("--indptr", metavar="NAME", help="array or .npy file of offsets")
+    reduce.add_argument("--op", choices=list(_OPERATIONS), default="max", help="what to compute (default: max)")
+    reduce.add_argument(
+        "--nan", choices=["propagate", "omit"], default="propagate", help="what a NaN does to its group"
+    )
+    reduce.add_argument("--num-segments", type=int, metavar="N", help="number of segments (with --ids)")
+    reduce.add_argument(
+        "--order", choices=["auto", "sorted", "unsorted"], default="auto", help="whether groups stand together"
+    )
+    reduce.add_argument(
+        "--output", metavar="FILE", help="write the table, by the end of its name: .csv, .parquet, .npy, .npz"
+    )
+    reduce.add_argument("--plot", metavar="FILE.png", help="draw the result")
+    reduce.add_argument("--limit", type=int, default=20, metavar="ROWS", help="rows to print (default: 20)")
+    info = commands.add_parser("info", help="show versions, CPU level, threads and optional packages")
+    info.set_defaults(run=_show_info)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status: 0, or 2 for input that cannot be used."""
+    arguments = build_parser().parse_args(argv)
+    try:
+        return int(arguments.run(arguments))
+    except (InputError, ValueError, TypeError, OverflowError, MemoryError) as error:
+        print(f"segmax: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

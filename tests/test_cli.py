@@ -1,0 +1,146 @@
+"""`segmax reduce` and `segmax info`: files in, tables out, sentences for bad input."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pytest
+
+from segmax import cli
+
+TEXT = "day,carrier,delay\nmon,A,3\nmon,B,\ntue,A,-1\ntue,B,7.5\n"
+
+
+@pytest.fixture
+def flights(tmp_path):
+    path = tmp_path / "flights.csv"
+    path.write_text(TEXT)
+    return path
+
+
+def test_reduce_runs(flights, capsys):
+    """Keys that stand in runs keep the order in which they stand."""
+    assert cli.main(["reduce", str(flights), "--value", "delay", "--key", "day", "--nan", "omit"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "day  max of delay",
+        "---  ------------",
+        "mon           3.0",
+        "tue           7.5",
+    ]
+
+
+def test_reduce_scattered_keys(flights, capsys):
+    """Keys that come back are factorised, in their own order; NaN spreads unless it is omitted."""
+    assert cli.main(["reduce", str(flights), "--value", "delay", "--key", "carrier", "--op", "min"]) == 0
+    assert [line.split() for line in capsys.readouterr().out.splitlines()[2:]] == [["A", "-1.0"], ["B", "nan"]]
+
+
+def test_composite_key(flights, capsys):
+    arguments = ["reduce", str(flights), "--value", "delay", "--key", "carrier", "--key", "day", "--op", "argmax"]
+    assert cli.main(arguments) == 0
+    assert [line.split() for line in capsys.readouterr().out.splitlines()[2:]] == [
+        ["A", "mon", "0"],
+        ["B", "mon", "1"],
+        ["A", "tue", "2"],
+        ["B", "tue", "3"],
+    ]
+
+
+def test_gzip_and_arrays(tmp_path, capsys):
+    packed = tmp_path / "flights.csv.gz"
+    packed.write_bytes(gzip.compress(TEXT.encode()))
+    assert cli.main(["reduce", str(packed), "--value", "delay", "--key", "day", "--nan", "omit"]) == 0
+    assert "7.5" in capsys.readouterr().out
+    np.save(tmp_path / "data.npy", np.array([[1, 5], [2, 4], [9, 0]], np.int16))
+    np.save(tmp_path / "ids.npy", np.array([0, 0, 2]))
+    np.save(tmp_path / "indptr.npy", np.array([0, 1, 3]))
+    output = tmp_path / "out.npy"
+    arguments = ["reduce", str(tmp_path / "data.npy"), "--ids", str(tmp_path / "ids.npy"), "--output", str(output)]
+    assert cli.main([*arguments, "--num-segments", "4"]) == 0
+    assert np.load(output).tolist() == [[2, 5], [-32768] * 2, [9, 0], [-32768] * 2]
+    assert np.load(output).dtype == np.int16
+    assert cli.main(["reduce", str(tmp_path / "data.npy"), "--indptr", str(tmp_path / "indptr.npy")]) == 0
+    np.savez(tmp_path / "both.npz", x=np.array([1.0, 2.0]), where_to=np.array([1, 0]))
+    capsys.readouterr()
+    assert cli.main(["reduce", str(tmp_path / "both.npz"), "--value", "x", "--ids", "where_to"]) == 0
+    assert [line.split() for line in capsys.readouterr().out.splitlines()[2:]] == [["0", "2.0"], ["1", "1.0"]]
+
+
+@pytest.mark.parametrize("end", ["csv", "csv.gz", "parquet", "npz"])
+def test_output_and_back(flights, tmp_path, end, capsys):
+    if end == "parquet":
+        pytest.importorskip("pyarrow")
+    output = tmp_path / f"out.{end}"
+    arguments = ["reduce", str(flights), "--value", "delay", "--key", "day", "--nan", "omit", "--output", str(output)]
+    assert cli.main(arguments) == 0
+    assert cli.main(["reduce", str(output), "--value", "max of delay", "--key", "day"]) == 0
+    assert "7.5" in capsys.readouterr().out
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["flights.csv", output.name])
+
+
+def test_plot(flights, tmp_path):
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "plot.png"
+    assert cli.main(["reduce", str(flights), "--value", "delay", "--key", "day", "--plot", str(picture)]) == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_failed_output_leaves_the_old_one(flights, tmp_path, monkeypatch):
+    """A write that fails half-way leaves what was there, and nothing else."""
+    output = tmp_path / "out.csv"
+    output.write_text("old")
+
+    def fail(file, columns, path):
+        file.write(b"half")
+        raise OSError("disk full")
+
+    monkeypatch.setitem(cli.write_columns.__globals__["_WRITERS"], "csv", fail)
+    arguments = ["reduce", str(flights), "--value", "delay", "--key", "day", "--output", str(output)]
+    assert cli.main(arguments) == 2
+    assert output.read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["flights.csv", "out.csv"]
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "message"),
+    [
+        (None, ["--value", "delay", "--key", "day"], "does not exist"),
+        ("", ["--value", "delay", "--key", "day"], "is empty"),
+        (TEXT, ["--value", "height", "--key", "day"], "has no column 'height'; it has day, carrier, delay"),
+        (TEXT, ["--value", "delay", "--key", "week"], "has no column 'week'"),
+        (TEXT, ["--key", "day"], "--value is missing"),
+        (TEXT, ["--value", "delay"], "give one of --key, --ids and --indptr"),
+        (
+            TEXT + "wed,A,abc\n",
+            ["--value", "delay", "--key", "day"],
+            "unreadable value 'abc' in row 5 of column delay of",
+        ),
+        (TEXT + "wed,A\n", ["--value", "delay", "--key", "day"], "row 5 of"),
+        (TEXT + "mon,A,1\n", ["--value", "delay", "--key", "day", "--order", "sorted"], "mon comes back in row 5"),
+        (TEXT, ["--value", "delay", "--key", "day", "--output", "out.docx"], "ends in none of"),
+        (TEXT, ["--value", "delay", "--ids", "carrier"], "segment_ids has dtype"),
+    ],
+)
+def test_bad_input(tmp_path, capsys, text, arguments, message):
+    """Status 2, one sentence, no traceback."""
+    path = tmp_path / "in.csv"
+    if text is not None:
+        path.write_text(text)
+    assert cli.main(["reduce", str(path), *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_not_what_its_name_says(tmp_path, capsys):
+    for name in ("a.npy", "a.npz", "a.csv.gz", "a.parquet"):
+        path = tmp_path / name
+        path.write_bytes(b"nonsense")
+        assert cli.main(["reduce", str(path), "--value", "x", "--key", "y"]) == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_info(capsys):
+    assert cli.main(["info"]) == 0
+    assert "CPU level" in capsys.readouterr().out
