@@ -227,6 +227,7 @@ def test_other_functions_raise_the_same(module, function, case):
     if case == "decreasing ids":
         way = "indices_are_sorted=False" if "arg" in function else "unsorted_segment_min"
         assert way in str(raised.value)
+        assert "unsorted_segment_arg" not in str(raised.value), "there is no such function"
 
 
 def test_positions_have_no_initial(module):
