@@ -73,6 +73,30 @@ def test_sizes(name, width, built_as, settings):
                     assert_same(getattr(segmax, function)(given, indptr=offsets, **options), got, f"indptr {what}")
 
 
+@pytest.mark.parametrize("width", range(1, 35))
+@pytest.mark.parametrize("name", ["float8_e5m2", "bfloat16", "float32", "float64"])
+def test_every_narrow_width(name, width, built_as, settings):
+    """Rows that fit in a register have kernels of their own for each width; guards stand around the result."""
+    rng = np.random.default_rng(width)
+    for mean in (0.5, 3, 30, 3000):
+        data = make_elements(rng, name, (600, width))
+        ids = np.sort(rng.integers(0, max(1, round(600 / mean)), 600)).astype(rng.choice(["i4", "i8"]))
+        count = int(ids[-1]) + 2
+        omit = bool(rng.integers(2))
+        expected = reduce_fast(data, ids.astype("i8"), count, omit=omit)
+        given = np.concatenate([data, data[:, :1]], axis=1)[:, :width] if rng.integers(2) else data
+        for setting in settings:
+            guarded = np.zeros((count + 2, width), data.dtype)
+            guarded.view(np.uint8)[...] = 0xA5
+            guard = guarded[0].tobytes()
+            with built_as(*setting):
+                for in_order in (True, False):
+                    options = {"nan": "omit" if omit else "propagate", "indices_are_sorted": in_order}
+                    segmax.segment_max(given, ids, count, out=guarded[1:-1], **options)
+                    assert_same(guarded[1:-1], expected, f"{setting} {mean} {options}")
+                    assert guarded[0].tobytes() == guarded[-1].tobytes() == guard
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
 @pytest.mark.parametrize("name", ["int8", "float32", "float64", "bfloat16", "complex64"])
 def test_segments_span_threads(name, threads, built_as):
