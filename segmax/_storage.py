@@ -167,7 +167,7 @@ def _between(given: np.ndarray, row: Dtype) -> bool:
 
 
 def canonical(element: np.ndarray, row: Dtype) -> np.ndarray:
-    """Return the element that stands for all that are the same: one NaN (complex: as it is), no bits but the value's."""
+    """Return the element that stands for all that are the same: one NaN (complex: as it is), no unused bits."""
     if row.kernel == "longdouble":
         return np.array(np.nan, element.dtype) if element != element else element
     if row.kernel != "keys":
