@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import operator
 from typing import Any
 
 import numpy as np
@@ -35,16 +34,7 @@ def _check_nan(nan: Any) -> bool:
 
 def _check_num_segments(num_segments: Any) -> int:
     """Return a number of segments as an int."""
-    if isinstance(num_segments, np.ndarray) and num_segments.ndim == 0:
-        num_segments = num_segments[()]
-    if isinstance(num_segments, (bool, np.bool_)):
-        raise TypeError(f"num_segments is {num_segments!r}; give an integer.")
-    try:
-        count = operator.index(num_segments)
-    except TypeError:
-        raise TypeError(
-            f"num_segments is {num_segments!r} of type {type(num_segments).__name__}; give an integer or None."
-        ) from None
+    count = _storage.as_integer(num_segments, "num_segments")
     if count < 0:
         raise ValueError(f"num_segments is {count}; give 0 or more, or None for max(segment_ids) + 1.")
     return count
@@ -369,12 +359,7 @@ def _reduce_filled(
 
 def _check_position(fill_value: Any) -> int:
     """Return a fill_value of an arg-reduction as an int."""
-    try:
-        if isinstance(fill_value, (bool, np.bool_)):
-            raise TypeError
-        position = operator.index(fill_value)
-    except TypeError:
-        raise TypeError(f"fill_value is {fill_value!r}; positions are integers, give one.") from None
+    position = _storage.as_integer(fill_value, "fill_value")
     if not -(2**63) <= position < 2**63:
         raise OverflowError(f"fill_value is {position}, which int64 cannot hold.")
     return position

@@ -312,6 +312,18 @@ class Rows:
             yield first, data.view(words), self.offsets if self.ids is None else narrow_ids(self.ids[part]), where
 
 
+def as_integer(value: Any, name: str) -> int:
+    """Return an integer argument as an int; a bool is none."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if not isinstance(value, (bool, np.bool_)):
+        try:
+            return operator.index(value)
+        except TypeError:
+            pass
+    raise TypeError(f"{name} is {value!r} of type {type(value).__name__}; give an integer.")
+
+
 def as_where(where: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Return `where` broadcast to data's shape."""
     given = np.asarray(where)
@@ -325,12 +337,7 @@ def as_where(where: Any, shape: tuple[int, ...]) -> np.ndarray:
 
 def bring_forward(array: np.ndarray, where: np.ndarray | None, axis: Any) -> tuple[np.ndarray, np.ndarray | None, int]:
     """Return data and `where` with the segmented axis first, and that axis as a number from 0 on."""
-    try:
-        if isinstance(axis, (bool, np.bool_)):
-            raise TypeError
-        position = operator.index(axis)
-    except TypeError:
-        raise TypeError(f"axis is {axis!r}; give an integer.") from None
+    position = as_integer(axis, "axis")
     if not -array.ndim <= position < array.ndim:
         raise np.exceptions.AxisError(position, array.ndim)
     position %= array.ndim
