@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -209,14 +210,19 @@ def test_an_interrupt_leaves_the_library_usable():
     data, ids = np.arange(200_000.0), np.repeat(np.arange(2000), 100)
     expected = _reference.segment_max(data[:1000], ids[:1000])
     out = np.empty(2000)
-    timer = threading.Timer(0.05, lambda: os.kill(os.getpid(), 2))
-    timer.start()
 
-    def call_for_ever():
-        while True:
+    def call_until_interrupted():
+        timer.start()
+        for _ in range(100_000):
             segmax.segment_max(data, ids, out=out)
 
-    with pytest.raises(KeyboardInterrupt):
-        call_for_ever()
-    timer.join()
+    timer = threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT))
+    # A shell that starts this in the background has SIGINT ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            call_until_interrupted()
+    finally:
+        timer.join()
+        signal.signal(signal.SIGINT, before)
     assert_same(segmax.segment_max(data[:1000], ids[:1000]), expected)
