@@ -19,7 +19,7 @@ test-slow: $(VENV)/test
 lint: $(VENV)/lint
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
-	$(VENV)/bin/cython-lint segmax
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cython-lint segmax  # calls pycodestyle by its bare name
 	$(VENV)/bin/clang-format --dry-run --Werror segmax/_kernels/*.h
 	$(PY) -m mypy -p segmax
 	cd $(VENV) && MYPYPATH=.. bin/python -m mypy.stubtest --mypy-config-file ../pyproject.toml --allowlist ../.stubtest-allow --ignore-unused-allowlist segmax

@@ -9,6 +9,8 @@ import io
 import os
 import sys
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -19,6 +21,16 @@ Columns = dict[str, np.ndarray]
 
 #: Bytes of a file from which on reading it shows its progress on a terminal.
 _LONG = 20_000_000
+
+
+#: What reading a damaged or foreign file raises.
+_UNREADABLE = (OSError, ValueError, EOFError, NotImplementedError, csv.Error, zipfile.BadZipFile, zlib.error)
+
+#: Cells of a column of numbers that hold none.
+_MISSING = ("", "NA", "NULL")
+
+#: Integers beyond this are not all exact as float64.
+_EXACT = 2**53
 
 
 class InputError(Exception):
@@ -36,7 +48,7 @@ def read_columns(path: Path, names: Iterable[str], numbers: Iterable[str]) -> Co
         raise InputError(f"{path} does not exist or is no file.")
     try:
         columns = _READERS[kind](path, wanted)
-    except (OSError, ValueError, EOFError, csv.Error) as error:
+    except _UNREADABLE as error:
         raise InputError(f"{path} cannot be read as {kind}: {error}") from error
     if kind == "csv":
         return {name: _parse(cells, name, path, name in numeric) for name, cells in columns.items()}
@@ -49,13 +61,20 @@ def read_columns(path: Path, names: Iterable[str], numbers: Iterable[str]) -> Co
 def write_columns(path: Path, columns: Columns) -> None:
     """Write columns to a file, whole or not at all: a temporary file takes its name at the end."""
     kind = _kind_of(path)
+    with open_whole(path) as file:
+        _WRITERS[kind](file, columns, path)
+
+
+@contextlib.contextmanager
+def open_whole(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for writing that takes its name, and the place of an old one, only when all is written."""
     try:
         descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error}") from error
     try:
         with os.fdopen(descriptor, "wb") as file:
-            _WRITERS[kind](file, columns, path)
+            yield file
         umask = os.umask(0)
         os.umask(umask)
         os.chmod(temporary, 0o666 & ~umask)
@@ -118,14 +137,15 @@ def _read_csv(path: Path, wanted: list[str]) -> dict[str, Any]:
     with _open_shown(path) as text:
         rows = csv.reader(text)
         header = next(rows, None)
+        if header is not None and len(set(header)) < len(header):
+            twice = next(name for name in header if header.count(name) > 1)
+            raise InputError(f"{path} has two columns {twice!r}; rename one.")
         if header is None:
             raise InputError(f"{path} is empty; the first row must name the columns.")
         _pick(header, wanted, path)
         places = [header.index(name) for name in wanted]
         columns: list[list[str]] = [[] for _ in wanted]
-        for number, row in enumerate(rows, 1):
-            if not row:
-                continue
+        for number, row in enumerate(filter(None, rows), 1):
             if len(row) != len(header):
                 raise InputError(f"row {number} of {path} has {len(row)} cells; the header has {len(header)}.")
             for column, place in zip(columns, places, strict=True):
@@ -148,7 +168,7 @@ def _open_shown(path: Path) -> Iterator[IO[str]]:
                 )
         if path.suffix.lower() == ".gz":
             raw = stack.enter_context(gzip.GzipFile(fileobj=raw))
-        yield stack.enter_context(io.TextIOWrapper(io.BufferedReader(_Raw(raw), 1 << 20), "utf-8", newline=""))
+        yield stack.enter_context(io.TextIOWrapper(io.BufferedReader(_Raw(raw), 1 << 20), "utf-8-sig", newline=""))
 
 
 class _Raw(io.RawIOBase):
@@ -169,17 +189,33 @@ class _Raw(io.RawIOBase):
 def _parse(cells: Any, name: str, path: Path, as_numbers: bool) -> np.ndarray:
     """Return a column of text as integers, else floats (if they must be numbers), else text."""
     try:
-        return np.array([int(cell) for cell in cells], np.int64)
+        numbers = [int(cell) for cell in cells]
+        # "01" is a number, but as a key it is another one than "1".
+        if as_numbers or [str(number) for number in numbers] == cells:
+            return np.array(numbers, np.int64)
     except (ValueError, OverflowError):
-        if not as_numbers:
-            return np.array(cells, dtype=str)
+        pass
+    if not as_numbers:
+        return np.array(cells, dtype=str)
     values = np.empty(len(cells))
     for k, cell in enumerate(cells):
+        text = cell.strip()
+        place = f"value {cell!r} in row {k + 1} of column {name} of {path}"
         try:
-            values[k] = float(cell) if cell.strip() not in ("", "NA") else np.nan
+            values[k] = np.nan if text in _MISSING else float(text)
         except ValueError:
-            raise InputError(f"unreadable value {cell!r} in row {k + 1} of column {name} of {path}.") from None
+            raise InputError(f"unreadable {place}.") from None
+        if "_" in text:
+            raise InputError(f"unreadable {place}.")
+        if abs(values[k]) > _EXACT and text.lstrip("+-").isdecimal() and int(text) != int(values[k]):
+            raise InputError(f"{place} is an integer too large for float64, which the column's other cells need.")
     return values
+
+
+def list_items(column: np.ndarray) -> list[Any]:
+    """Return a column's elements as Python objects, dates as text (of nanoseconds Python would make integers)."""
+    items: list[Any] = (column.astype(str) if column.dtype.kind in "mM" else column).tolist()
+    return items
 
 
 def _write_csv(file: IO[bytes], columns: Columns, path: Path) -> None:
@@ -187,7 +223,7 @@ def _write_csv(file: IO[bytes], columns: Columns, path: Path) -> None:
     text = io.TextIOWrapper(raw, "utf-8", newline="", write_through=True)
     writer = csv.writer(text)
     writer.writerow(columns)
-    writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+    writer.writerows(zip(*(list_items(column) for column in columns.values()), strict=True))
     text.flush()
     text.detach()
     if raw is not file:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 
 from . import _segment
 from ._dispatch import show_config
-from ._tables import Columns, InputError, read_columns, write_columns
+from ._tables import Columns, InputError, list_items, open_whole, read_columns, write_columns
 
 _OPERATIONS = {
     "max": _segment.segment_max,
@@ -111,6 +112,12 @@ def _reduce(arguments: argparse.Namespace) -> int:
     value = arguments.value or "value"
     if arguments.value is None and path.suffix != ".npy":
         raise InputError(f"--value is missing: which column of {path} is to be reduced?")
+    if arguments.plot and not arguments.plot.endswith((".png", ".svg", ".pdf")):
+        raise InputError(f"--plot {arguments.plot} ends in none of .png, .svg and .pdf.")
+    if arguments.num_segments is not None and not arguments.ids:
+        raise InputError("--num-segments goes with --ids: keys and offsets say themselves how many groups there are.")
+    if arguments.limit < 0:
+        raise InputError(f"--limit is {arguments.limit}; give 0 or more.")
     names = [value, *(arguments.key or ()), *(n for n in (arguments.ids, arguments.indptr) if n and n not in files)]
     if path.suffix == ".npy" and len(names) > 1:
         raise InputError(
@@ -142,7 +149,7 @@ def print_table(table: Columns, limit: int) -> None:
     """Print columns side by side: numbers to the right, text to the left, the first `limit` rows."""
     rows = len(next(iter(table.values())))
     shown = min(rows, limit)
-    cells = {name: [f"{item}" for item in column[:shown].tolist()] for name, column in table.items()}
+    cells = {name: [f"{item}" for item in list_items(column[:shown])] for name, column in table.items()}
     widths = {name: max([len(name), *map(len, texts)]) for name, texts in cells.items()}
     right = {name: column.dtype.kind not in "OUST" for name, column in table.items()}
 
@@ -185,9 +192,8 @@ def plot_table(table: Columns, title: str, path: Path) -> None:
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     try:
-        figure.savefig(path, dpi=120)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be written: {error}") from error
+        with open_whole(path) as file:
+            figure.savefig(file, dpi=120, format=path.suffix[1:])
     finally:
         pyplot.close(figure)
 
@@ -233,6 +239,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = build_parser().parse_args(argv)
     try:
         return int(arguments.run(arguments))
+    except BrokenPipeError:
+        # Whoever read our output has had enough. Python would complain of it once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (InputError, ValueError, TypeError, OverflowError, MemoryError) as error:
         print(f"segmax: {error}", file=sys.stderr)
         return 2

@@ -120,6 +120,12 @@ def test_failed_output_leaves_the_old_one(flights, tmp_path, monkeypatch):
         (TEXT + "mon,A,1\n", ["--value", "delay", "--key", "day", "--order", "sorted"], "mon comes back in row 5"),
         (TEXT, ["--value", "delay", "--key", "day", "--output", "out.docx"], "ends in none of"),
         (TEXT, ["--value", "delay", "--ids", "carrier"], "segment_ids has dtype"),
+        (TEXT.replace("carrier", "day", 1), ["--value", "delay", "--key", "day"], "has two columns 'day'"),
+        (TEXT + "wed,A,1_0\n", ["--value", "delay", "--key", "day"], "unreadable value '1_0' in row 5"),
+        (TEXT + f"wed,A,{2**53 + 1}\n", ["--value", "delay", "--key", "day"], "too large for float64"),
+        (TEXT, ["--value", "delay", "--key", "day", "--limit", "-1"], "--limit is -1"),
+        (TEXT, ["--value", "delay", "--key", "day", "--num-segments", "3"], "--num-segments goes with --ids"),
+        (TEXT, ["--value", "delay", "--key", "day", "--plot", "x.docx"], "ends in none of .png"),
     ],
 )
 def test_bad_input(tmp_path, capsys, text, arguments, message):
@@ -144,3 +150,11 @@ def test_not_what_its_name_says(tmp_path, capsys):
 def test_info(capsys):
     assert cli.main(["info"]) == 0
     assert "CPU level" in capsys.readouterr().out
+
+
+def test_keys_are_text_unless_they_are_numbers_as_written(tmp_path, capsys):
+    """ "01" and "1" are two keys; a byte-order mark and blank lines are no part of the data."""
+    path = tmp_path / "in.csv"
+    path.write_text("\ufeffkey,x\n01,5\n\n1,NULL\n", encoding="utf-8")
+    assert cli.main(["reduce", str(path), "--value", "x", "--key", "key"]) == 0
+    assert [line.split() for line in capsys.readouterr().out.splitlines()[2:]] == [["01", "5.0"], ["1", "nan"]]
