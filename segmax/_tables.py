@@ -207,7 +207,7 @@ def _parse(cells: Any, name: str, path: Path, as_numbers: bool) -> np.ndarray:
             raise InputError(f"unreadable {place}.") from None
         if "_" in text:
             raise InputError(f"unreadable {place}.")
-        if abs(values[k]) > _EXACT and text.lstrip("+-").isdecimal() and int(text) != int(values[k]):
+        if abs(values[k]) >= _EXACT and text.lstrip("+-").isdecimal() and int(text) != int(values[k]):
             raise InputError(f"{place} is an integer too large for float64, which the column's other cells need.")
     return values
 
