@@ -2,6 +2,7 @@
 
 from . import raw_ops
 from ._dispatch import show_config
+from ._elementwise import amax, amin, fmax, fmin, maximum, minimum, nanmax, nanmin
 from ._segment import (
     segment_argmax,
     segment_argmin,
@@ -13,7 +14,15 @@ from ._segment import (
 from ._threads import get_num_threads, num_threads, set_num_threads
 
 __all__ = [
+    "amax",
+    "amin",
+    "fmax",
+    "fmin",
     "get_num_threads",
+    "maximum",
+    "minimum",
+    "nanmax",
+    "nanmin",
     "num_threads",
     "raw_ops",
     "segment_argmax",

@@ -218,8 +218,10 @@ _BY_NUMBER = {13: "longdouble", 16: "clongdouble", 21: "datetime64", 22: "timede
 def lookup(dtype: Any) -> Dtype | None:
     """Return the row of a NumPy dtype, whatever its byte order and unit, or None.
 
-    `numpy.longdouble` is its own row even where C makes it a double: it is then reduced by the C compiler's comparison.
+    Where C's long double is a double, `numpy.longdouble` and `numpy.clongdouble` have float64's and complex128's rows.
     """
+    if dtype.num in (13, 16) and dtype.itemsize * 8 != BY_NAME[_BY_NUMBER[dtype.num]].bits:
+        return BY_NAME["float64" if dtype.num == 13 else "complex128"]
     return BY_NAME.get(_BY_NUMBER.get(dtype.num) or dtype.name)
 
 

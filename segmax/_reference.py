@@ -232,6 +232,11 @@ def _element(words: list[int], bits: int, dtype: np.dtype) -> np.ndarray:
     return np.frombuffer(np.array(words, f"u{bits // 8}").tobytes(), dtype).reshape(())
 
 
+def _clear_unused(array: np.ndarray, row: Dtype) -> np.ndarray:
+    """Return an array with the bits above an element's own, which mean nothing, as zeros."""
+    return array if row.used is None else (array.view(np.uint8) & np.uint8((1 << row.used) - 1)).view(array.dtype)
+
+
 def _canonical_nan(row: Dtype, dtype: np.dtype) -> np.ndarray:
     """Return the NaN (NaT) that a segment reduction returns for any NaN."""
     return np.array(np.nan, dtype) if row.nan is None else _element([row.nan], row.bits, dtype)
@@ -275,11 +280,7 @@ def _read_data(data: Any, where: Any) -> tuple[np.ndarray, Dtype, np.ndarray]:
         )
     dtype = array.dtype if array.dtype.isnative else array.dtype.newbyteorder("=")
     array = np.array(array, dtype, order="C")
-    if row.name == "bool":
-        array = (array.view(np.uint8) != 0).reshape(array.shape)
-    elif row.used is not None:
-        # The bits above an element's own mean nothing.
-        array = (array.view(np.uint8) & ((1 << row.used) - 1)).view(dtype)
+    array = (array.view(np.uint8) != 0).reshape(array.shape) if row.name == "bool" else _clear_unused(array, row)
     given = np.asarray(True if where is None else where)
     if given.dtype != bool:
         raise TypeError(f"where has dtype {given.dtype}; give booleans.")
@@ -432,7 +433,11 @@ def _convert(value: Any, dtype: np.dtype, row: Dtype, name: str) -> np.ndarray:
     limits = [_parts(limit)[0] for limit in (_limit(row, dtype, False), _limit(row, dtype, True)) if limit is not None]
     if all(a == b or (a != a and b != b) for a, b in zip(wanted, _parts(element), strict=True)):
         has_nan = any(part != part for part in wanted)
-        return _canonical_nan(row, dtype) if has_nan and row.kernel in ("keys", "longdouble") else element
+        return (
+            _canonical_nan(row, dtype)
+            if has_nan and row.kernel in ("keys", "longdouble")
+            else _clear_unused(element, row)
+        )
     if any(part != part for part in wanted):
         raise TypeError(f"{name} is {value!r}, and dtype {dtype} has no NaN.")
     if all(limits[0] <= part <= limits[1] or part == 0 for part in wanted) or (wanted[1] != 0 and row.part is None):

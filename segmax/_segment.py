@@ -243,6 +243,7 @@ def _segment(
         type(data) is np.ndarray
         and type(segment_ids) is np.ndarray
         and type(num_segments) is int
+        and type(nan) is str
         and 0 < data.nbytes <= _SMALL
         and 0 <= num_segments <= _SMALL
         and segment_ids.ndim == 1

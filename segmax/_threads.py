@@ -6,7 +6,7 @@ import contextlib
 import contextvars
 import operator
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 #: Most threads that one call ever uses.
@@ -50,6 +50,9 @@ def _choose_default() -> tuple[int, str]:
 
 
 _default, _reason = _choose_default()
+
+#: Told of every change: kernels that NumPy calls cannot ask for the number of threads.
+_watchers: list[Callable[[int, bool], None]] = []
 _limit = MAX_THREADS
 
 
@@ -57,10 +60,24 @@ def _drop_to_one_thread() -> None:
     """Keep a forked child on one thread: libgomp hangs for ever when its team was started before the fork."""
     global _default, _reason, _limit
     _default, _reason, _limit = 1, "this process was forked", 1
+    _tell(here=False)
+    _tell(here=True)
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_drop_to_one_thread)
+
+
+def watch(watcher: Callable[[int, bool], None]) -> None:
+    """Tell `watcher` the number of threads now and whenever it changes, as (number, whether for this thread alone)."""
+    _watchers.append(watcher)
+    watcher(min(_default, _limit), False)
+
+
+def _tell(here: bool) -> None:
+    """Tell all watchers."""
+    for watcher in _watchers:
+        watcher(get_num_threads() if here and _in_this_context.get() else 0 if here else min(_default, _limit), here)
 
 
 def _check(n: object) -> int:
@@ -105,6 +122,7 @@ def set_num_threads(n: int) -> None:
     """
     global _default, _reason
     _default, _reason = _check(n), "set_num_threads"
+    _tell(here=False)
 
 
 def get_num_threads() -> int:
@@ -140,9 +158,11 @@ def num_threads(n: int) -> Iterator[int]:
     """
     token = _in_this_context.set(_check(n))
     try:
+        _tell(here=True)
         yield get_num_threads()
     finally:
         _in_this_context.reset(token)
+        _tell(here=True)
 
 
 def reason() -> str:

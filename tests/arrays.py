@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import tempfile
 from pathlib import Path
 
@@ -47,9 +48,20 @@ def make_elements(rng: np.random.Generator, name: str, shape: tuple[int, ...], n
     if row.part is not None:
         return np.stack([make_elements(rng, row.part, shape, nans) for _ in range(2)], -1).view(dtype).reshape(shape)
     if name == "longdouble":
-        few = [-np.inf, np.inf, 0.0, -0.0, 1.5, np.finfo(dtype).min, np.finfo(dtype).max, np.finfo(dtype).smallest_subnormal]
+        few = [
+            -np.inf,
+            np.inf,
+            0.0,
+            -0.0,
+            1.5,
+            np.finfo(dtype).min,
+            np.finfo(dtype).max,
+            np.finfo(dtype).smallest_subnormal,
+        ]
         few += [np.nan, -np.longdouble(np.nan)] if nans else []
-        values = np.where(rng.random(size) < 0.3, rng.choice(np.array(few, dtype), size), rng.standard_normal(size).astype(dtype))
+        values = np.where(
+            rng.random(size) < 0.3, rng.choice(np.array(few, dtype), size), rng.standard_normal(size).astype(dtype)
+        )
         return values.reshape(shape)
     words = np.frombuffer(rng.bytes(size * dtype.itemsize), f"u{dtype.itemsize}").copy()
     if name == "bool":
@@ -281,7 +293,9 @@ def bits_of(array: np.ndarray):
     if row.kernel == "numpy" and row.part is None:
         return [(type(item), repr(item)) for item in array.reshape(-1).tolist()]
     if row.name in ("longdouble", "clongdouble"):
-        return np.frombuffer(array.tobytes(), np.uint8).reshape(-1, np.dtype(np.longdouble).itemsize)[:, :_LONG].tobytes()
+        return (
+            np.frombuffer(array.tobytes(), np.uint8).reshape(-1, np.dtype(np.longdouble).itemsize)[:, :_LONG].tobytes()
+        )
     return array.tobytes()
 
 
@@ -305,6 +319,13 @@ def assert_same(got, expected, what=""):
 # A second model, fast enough for large arrays: each column sorted by segment, then by rank.
 
 
+@functools.cache
+def _rank_all(row):
+    """Return the rank of every element of a dtype of 8 or 16 bits (0 for a NaN) and which are NaN."""
+    ranks = [row.rank(bits) for bits in range(1 << row.bits)]
+    return np.array([rank or 0 for rank in ranks], np.int64), np.array([rank is None for rank in ranks])
+
+
 def find_order(array: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return integer ranks of an array (two arrays; the second is 0 except for complex numbers) and where it is NaN."""
     row = lookup(array.dtype)
@@ -316,9 +337,8 @@ def find_order(array: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return first_rank, second_rank, first[2] | second[2]
     words = np.ascontiguousarray(array).view(f"u{row.bits // 8}").reshape(array.shape)
     if row.bits <= 16:
-        table = [row.rank(bits) for bits in range(1 << row.bits)]
-        ranks = np.array([0 if rank is None else rank for rank in table], np.int64)[words]
-        return ranks, np.zeros_like(ranks), np.array([rank is None for rank in table])[words]
+        ranks, nan = (table[words] for table in _rank_all(row))
+        return ranks, np.zeros_like(ranks), nan
     top = 1 << (row.bits - 1)
     signed = words.view(f"i{row.bits // 8}").astype(np.int64)
     if row.order == "unsigned":

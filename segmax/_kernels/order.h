@@ -20,76 +20,92 @@
 #define SEGMAX_ORDER_H
 #include <stdint.h>
 
-#define SEGMAX_KEYS(BITS)                                                                                         \
-    typedef struct {                                                                                              \
-        uint##BITS##_t fold, flip, turn, first, span, nan; /* see _dtypes.Key */                                  \
-        uint##BITS##_t low;                                /* key of `initial` */                                 \
-        uint##BITS##_t initial, fill;   /* elements: where a segment starts, what an empty one holds */           \
-        uint##BITS##_t less_zero, zero; /* keys of -0 and +0 where they differ, else equal */                     \
-        int omit;                                                                                                 \
-    } order_u##BITS;                                                                                              \
-    static inline uint##BITS##_t sign_u##BITS(uint##BITS##_t b) {                                                 \
-        return (uint##BITS##_t)((int##BITS##_t)b >> (BITS - 1));                                                  \
-    }                                                                                                             \
-    static inline uint##BITS##_t encode_u##BITS(uint##BITS##_t b, const order_u##BITS o) {                        \
-        return (uint##BITS##_t)((b ^ (sign_u##BITS(b) & o.fold) ^ o.flip) - o.turn);                              \
-    }                                                                                                             \
-    static inline uint##BITS##_t decode_u##BITS(uint##BITS##_t key, const order_u##BITS o) {                      \
-        uint##BITS##_t t = (uint##BITS##_t)((key + o.turn) ^ o.flip);                                             \
-        t = t ^ (sign_u##BITS(t) & o.fold);                                                                       \
-        return (uint##BITS##_t)(key - o.first) > o.span ? o.nan : t;                                              \
-    }                                                                                                             \
-    static inline uint##BITS##_t max_u##BITS(uint##BITS##_t a, uint##BITS##_t b) { return a > b ? a : b; }        \
-    static inline void begin_u##BITS(uint##BITS##_t* restrict row, const uint##BITS##_t* restrict x, int64_t n,   \
-                                     const order_u##BITS o) {                                                     \
-        for (int64_t j = 0; j < n; j++) row[j] = max_u##BITS(encode_u##BITS(x[j], o), o.low);                     \
-    }                                                                                                             \
-    static inline void more_u##BITS(uint##BITS##_t* restrict row, const uint##BITS##_t* restrict x, int64_t n,    \
-                                    const order_u##BITS o) {                                                      \
-        for (int64_t j = 0; j < n; j++) row[j] = max_u##BITS(row[j], encode_u##BITS(x[j], o));                    \
-    }                                                                                                             \
-    static inline void only_u##BITS(uint##BITS##_t* restrict row, const uint##BITS##_t* restrict x, int64_t n,    \
-                                    const order_u##BITS o) {                                                      \
-        for (int64_t j = 0; j < n; j++) row[j] = decode_u##BITS(max_u##BITS(encode_u##BITS(x[j], o), o.low), o);  \
-    }                                                                                                             \
-    static inline void close_u##BITS(uint##BITS##_t* row, int64_t n, const order_u##BITS o) {                     \
-        for (int64_t j = 0; j < n; j++) row[j] = decode_u##BITS(row[j], o);                                       \
-    }                                                                                                             \
-    static inline void open_u##BITS(uint##BITS##_t* row, int64_t n, const order_u##BITS o) {                      \
-        for (int64_t j = 0; j < n; j++) row[j] = encode_u##BITS(row[j], o);                                       \
-    }                                                                                                             \
-    static inline void finish_u##BITS(uint##BITS##_t* row, int64_t n, const order_u##BITS o) {                    \
-        for (int64_t j = 0; j < n; j++) row[j] = decode_u##BITS(max_u##BITS(row[j], o.low), o);                   \
-    }                                                                                                             \
-    static inline void join_u##BITS(uint##BITS##_t* restrict row, const uint##BITS##_t* restrict x, int64_t n,    \
-                                    const order_u##BITS o) {                                                      \
-        (void)o;                                                                                                  \
-        for (int64_t j = 0; j < n; j++) row[j] = max_u##BITS(row[j], x[j]);                                       \
-    }                                                                                                             \
-    static inline void merge_u##BITS(uint##BITS##_t* restrict row, const uint##BITS##_t* restrict x, int64_t n,   \
-                                     const order_u##BITS o) {                                                     \
-        for (int64_t j = 0; j < n; j++)                                                                           \
-            row[j] = decode_u##BITS(max_u##BITS(encode_u##BITS(row[j], o), encode_u##BITS(x[j], o)), o);          \
-    }                                                                                                             \
-    /* Maximum of n consecutive elements as a key, 0 for none: the inside of a long segment of one column. */     \
-    static inline uint##BITS##_t run_u##BITS(const uint##BITS##_t* x, int64_t n, const order_u##BITS o) {         \
-        uint##BITS##_t key = 0;                                                                                   \
-        for (int64_t j = 0; j < n; j++) key = max_u##BITS(key, encode_u##BITS(x[j], o));                          \
-        return key;                                                                                               \
-    }                                                                                                             \
-    /* One row of an arg-reduction. `arg` is -1 until a row counts; the first of equals stays. All NaNs share the \
-     * greatest key (propagate) or do not count (omit), and the two zeros are equal, as for numpy.argmax. */      \
-    static inline void arg_u##BITS(uint##BITS##_t* restrict best, int64_t* restrict arg,                          \
-                                   const uint##BITS##_t* restrict x, const uint8_t* restrict where, int64_t n,    \
-                                   int64_t at, const order_u##BITS o) {                                           \
-        for (int64_t j = 0; j < n; j++) {                                                                         \
-            uint##BITS##_t key = encode_u##BITS(x[j], o);                                                         \
-            int nan = (uint##BITS##_t)(key - o.first) > o.span;                                                   \
-            key = nan ? (uint##BITS##_t) - 1 : key == o.less_zero ? o.zero : key;                                 \
-            int take = ((arg[j] < 0) | (key > best[j])) & (!(nan & o.omit)) & (!where || where[j]);               \
-            best[j] = take ? key : best[j];                                                                       \
-            arg[j] = take ? at : arg[j];                                                                          \
-        }                                                                                                         \
+#define SEGMAX_KEYS(BITS)                                                                                             \
+    typedef struct {                                                                                                  \
+        uint##BITS##_t fold, flip, turn, first, span, nan; /* see _dtypes.Key */                                      \
+        uint##BITS##_t low;                                /* key of `initial` */                                     \
+        uint##BITS##_t initial, fill;   /* elements: where a segment starts, what an empty one holds */               \
+        uint##BITS##_t less_zero, zero; /* keys of -0 and +0 where they differ, else equal */                         \
+        int omit;                                                                                                     \
+    } order_u##BITS;                                                                                                  \
+    static inline uint##BITS##_t sign_u##BITS(uint##BITS##_t b) {                                                     \
+        return (uint##BITS##_t)((int##BITS##_t)b >> (BITS - 1));                                                      \
+    }                                                                                                                 \
+    static inline uint##BITS##_t encode_u##BITS(uint##BITS##_t b, const order_u##BITS o) {                            \
+        return (uint##BITS##_t)((b ^ (sign_u##BITS(b) & o.fold) ^ o.flip) - o.turn);                                  \
+    }                                                                                                                 \
+    static inline uint##BITS##_t decode_u##BITS(uint##BITS##_t key, const order_u##BITS o) {                          \
+        uint##BITS##_t t = (uint##BITS##_t)((key + o.turn) ^ o.flip);                                                 \
+        t = t ^ (sign_u##BITS(t) & o.fold);                                                                           \
+        return (uint##BITS##_t)(key - o.first) > o.span ? o.nan : t;                                                  \
+    }                                                                                                                 \
+    static inline uint##BITS##_t max_u##BITS(uint##BITS##_t a, uint##BITS##_t b) { return a > b ? a : b; }            \
+    static inline void begin_u##BITS(uint##BITS##_t* restrict row, const uint##BITS##_t* restrict x, int64_t n,       \
+                                     const order_u##BITS o) {                                                         \
+        for (int64_t j = 0; j < n; j++) row[j] = max_u##BITS(encode_u##BITS(x[j], o), o.low);                         \
+    }                                                                                                                 \
+    static inline void more_u##BITS(uint##BITS##_t* restrict row, const uint##BITS##_t* restrict x, int64_t n,        \
+                                    const order_u##BITS o) {                                                          \
+        for (int64_t j = 0; j < n; j++) row[j] = max_u##BITS(row[j], encode_u##BITS(x[j], o));                        \
+    }                                                                                                                 \
+    static inline void only_u##BITS(uint##BITS##_t* restrict row, const uint##BITS##_t* restrict x, int64_t n,        \
+                                    const order_u##BITS o) {                                                          \
+        for (int64_t j = 0; j < n; j++) row[j] = decode_u##BITS(max_u##BITS(encode_u##BITS(x[j], o), o.low), o);      \
+    }                                                                                                                 \
+    static inline void close_u##BITS(uint##BITS##_t* row, int64_t n, const order_u##BITS o) {                         \
+        for (int64_t j = 0; j < n; j++) row[j] = decode_u##BITS(row[j], o);                                           \
+    }                                                                                                                 \
+    static inline void open_u##BITS(uint##BITS##_t* row, int64_t n, const order_u##BITS o) {                          \
+        for (int64_t j = 0; j < n; j++) row[j] = encode_u##BITS(row[j], o);                                           \
+    }                                                                                                                 \
+    static inline void finish_u##BITS(uint##BITS##_t* row, int64_t n, const order_u##BITS o) {                        \
+        for (int64_t j = 0; j < n; j++) row[j] = decode_u##BITS(max_u##BITS(row[j], o.low), o);                       \
+    }                                                                                                                 \
+    static inline void join_u##BITS(uint##BITS##_t* restrict row, const uint##BITS##_t* restrict x, int64_t n,        \
+                                    const order_u##BITS o) {                                                          \
+        (void)o;                                                                                                      \
+        for (int64_t j = 0; j < n; j++) row[j] = max_u##BITS(row[j], x[j]);                                           \
+    }                                                                                                                 \
+    static inline void merge_u##BITS(uint##BITS##_t* restrict row, const uint##BITS##_t* restrict x, int64_t n,       \
+                                     const order_u##BITS o) {                                                         \
+        for (int64_t j = 0; j < n; j++)                                                                               \
+            row[j] = decode_u##BITS(max_u##BITS(encode_u##BITS(row[j], o), encode_u##BITS(x[j], o)), o);              \
+    }                                                                                                                 \
+    /* Maximum of n consecutive elements as a key, 0 for none: the inside of a long segment of one column. */         \
+    static inline uint##BITS##_t run_u##BITS(const uint##BITS##_t* x, int64_t n, const order_u##BITS o) {             \
+        uint##BITS##_t key = 0;                                                                                       \
+        for (int64_t j = 0; j < n; j++) key = max_u##BITS(key, encode_u##BITS(x[j], o));                              \
+        return key;                                                                                                   \
+    }                                                                                                                 \
+    /* The key for a position: all NaNs share the greatest (propagate) or the least (omit: below every number's), and \
+     * the two zeros are equal, as for numpy.argmax. */                                                               \
+    static inline uint##BITS##_t place_u##BITS(uint##BITS##_t b, const order_u##BITS o) {                             \
+        uint##BITS##_t key = encode_u##BITS(b, o), nan = o.omit ? 0 : (uint##BITS##_t) - 1;                           \
+        return (uint##BITS##_t)(key - o.first) > o.span ? nan : key == o.less_zero ? o.zero : key;                    \
+    }                                                                                                                 \
+    /* Whether a key is a NaN that does not count. */                                                                 \
+    static inline int skipped_u##BITS(uint##BITS##_t key, const order_u##BITS o) { return o.omit & (key < o.first); } \
+    /* One row of an arg-reduction. `arg` is -1 until a row counts; the first of equals stays. */                     \
+    static inline void arg_u##BITS(uint##BITS##_t* restrict best, int64_t* restrict arg,                              \
+                                   const uint##BITS##_t* restrict x, const uint8_t* restrict where, int64_t n,        \
+                                   int64_t at, const order_u##BITS o) {                                               \
+        for (int64_t j = 0; j < n; j++) {                                                                             \
+            uint##BITS##_t key = place_u##BITS(x[j], o);                                                              \
+            int take = ((arg[j] < 0) | (key > best[j])) & (!skipped_u##BITS(key, o)) & (!where || where[j]);          \
+            best[j] = take ? key : best[j];                                                                           \
+            arg[j] = take ? at : arg[j];                                                                              \
+        }                                                                                                             \
+    }                                                                                                                 \
+    /* The same for n consecutive rows of one column: their maximum first, which is a vector loop, then its place. */ \
+    static inline void arg_run_u##BITS(uint##BITS##_t* best, int64_t* arg, const uint##BITS##_t* x, int64_t n,        \
+                                       int64_t at, const order_u##BITS o) {                                           \
+        uint##BITS##_t top = 0;                                                                                       \
+        int64_t k = 0;                                                                                                \
+        for (int64_t j = 0; j < n; j++) top = max_u##BITS(top, place_u##BITS(x[j], o));                               \
+        if (skipped_u##BITS(top, o) || (*arg >= 0 && top <= *best)) return;                                           \
+        while (place_u##BITS(x[k], o) != top) k++;                                                                    \
+        *best = top;                                                                                                  \
+        *arg = at + k;                                                                                                \
     }
 
 SEGMAX_KEYS(8)

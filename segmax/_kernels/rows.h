@@ -25,7 +25,8 @@ enum { ROWS_AHEAD = 8192 };
     typedef int##BITS##_t row_i##BITS##_##BYTES __attribute__((vector_size(BYTES)));
 #define ROWS_VECTORS(BITS) ROWS_VECTOR(BITS, 16) ROWS_VECTOR(BITS, 32)
 ROWS_VECTORS(8)
-ROWS_VECTORS(16) ROWS_VECTORS(32) ROWS_VECTORS(64)
+ROWS_VECTORS(16)
+ROWS_VECTORS(32) ROWS_VECTORS(64)
 /* The greater of each pair of lanes: one instruction where the level has it, else a comparison and a choice. */
 #define ROWS_MAX(BITS, BYTES)                                                                                         \
     static inline row_u##BITS##_##BYTES row_max_u##BITS##_##BYTES(row_u##BITS##_##BYTES a, row_u##BITS##_##BYTES b) { \

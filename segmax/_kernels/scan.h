@@ -63,8 +63,8 @@ static inline order_u32 widen_u32(const order_u32 o) { return o; }
             uint32_t ends = k + 16 < m ? (uint32_t)_mm512_cmpneq_epi32_mask(d, _mm512_loadu_si512(ids + k + 1))     \
                                        : ((~q1 >> 1) | 0x8000) & 0xffff;                                            \
             SCAN_STEP(q1, 1)                                                                                        \
-            SCAN_STEP(q2, 2) SCAN_STEP(q4, 4) SCAN_STEP(q8, 8) v =                                                  \
-                _mm512_mask_max_epu32(v, (__mmask16)carried, v, carry);                                             \
+            SCAN_STEP(q2, 2)                                                                                        \
+            SCAN_STEP(q4, 4) SCAN_STEP(q8, 8) v = _mm512_mask_max_epu32(v, (__mmask16)carried, v, carry);           \
             carry = _mm512_permutexvar_epi32(last, v);                                                              \
             if (dense) {                                                                                            \
                 int count = __builtin_popcount(ends);                                                               \
