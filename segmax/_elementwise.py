@@ -26,7 +26,7 @@ def _make(name: str) -> np.ufunc:
         name, doc, model, rows, classes | {"T": np.dtypes.StringDType}, numbers, version >= (2, 5)
     )
     if hasattr(ufunc, "__dict__"):  # NumPy 2.2 and later: where pickle looks for it
-        ufunc.__module__, ufunc.__qualname__ = "segmax", name
+        ufunc.__dict__.update(__module__="segmax", __qualname__=name)
     try:
         import ml_dtypes
     except ImportError:

@@ -35,10 +35,13 @@ def reduce_segments(rows: Rows, result: np.ndarray, name: str, omit: bool, initi
             elif len(values):
                 if start is not None:
                     values = np.concatenate([start.reshape(1), values])
-                if omit:  # NumPy has no fmax of strings, hence a maximum of what is no NaN
-                    numbers = values[_find_numbers(values)]
-                    values = numbers if len(numbers) else values[:1]
-                target[segment, column] = op.reduce(values)
+                is_number = _find_numbers(values)
+                if is_number.all():
+                    target[segment, column] = op.reduce(values)
+                elif omit and is_number.any():
+                    target[segment, column] = op.reduce(values[is_number])
+                else:  # NumPy's answer would depend on where a NaN stands
+                    target[segment, column] = values[~is_number][0]
             elif vacant is not None:
                 target[segment, column] = vacant[()]
             else:
@@ -71,11 +74,11 @@ def _find_first(values: np.ndarray, chosen: np.ndarray, minimum: bool, omit: boo
         values, chosen = values[numbers], chosen[numbers]
         if not len(values):
             return -1
+    is_number = _find_numbers(values)
+    if not is_number.all():
+        return int(chosen[int(is_number.argmin())])
     best = 0
     for k in range(1, len(values)):
-        if not values[best] == values[best]:  # noqa: SIM201
-            break
-        better = values[k] < values[best] if minimum else values[k] > values[best]
-        if better or not values[k] == values[k]:  # noqa: SIM201
+        if values[k] < values[best] if minimum else values[k] > values[best]:
             best = k
     return int(chosen[best])

@@ -82,9 +82,9 @@ def _check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype) -> None:
 def _disorder_error(ids: Any, at: int, name: str) -> ValueError:
     """Return the error for ids that decrease after position `at`."""
     before, after = (int(ids.reshape(-1)[k]) for k in (at, at + 1))
+    way = "pass indices_are_sorted=False" if "arg" in name else f"use unsorted_{name} (indices_are_sorted=False)"
     return ValueError(
-        f"segment_ids decrease from {before} at position {at} to {after} at position {at + 1}; sort them, or use "
-        f"unsorted_{name} (indices_are_sorted=False)."
+        f"segment_ids decrease from {before} at position {at} to {after} at position {at + 1}; sort them, or {way}."
     )
 
 
@@ -179,6 +179,8 @@ def _find_positions(rows: Rows, result: np.ndarray, in_order: bool, minimum: boo
         if in_order and rows.ids is not None and before is not None and ids.size and before > ids[0]:
             return first - 1
         mask = None if where is None else where.view(np.uint8)
+        if row is _BOOL:
+            data = np.minimum(data, 1)
         at = kernel(data, ids, positions, order, minimum, omit, mask, best, state, first, in_order)
         if at >= 0:
             return int(first + at)
@@ -295,9 +297,9 @@ def _segment(
     dtype = np.dtype(np.int64) if arg else array.dtype if array.dtype.isnative else array.dtype.newbyteorder("=")
     target = out
     if out is not None:
+        _check_out(out, (*shape[1 : axis + 1], count, *shape[axis + 1 :]), dtype)
         if axis:
-            target = np.moveaxis(out, axis, 0) if isinstance(out, np.ndarray) and out.ndim == len(shape) else out
-        _check_out(target, shape, dtype)
+            target = np.moveaxis(out, axis, 0)
     rows = Rows(array, row, ids, offsets, where)
     fill = _check_position(fill_value) if arg and fill_value is not None else -1
 
@@ -314,10 +316,14 @@ def _segment(
     if result is None:
         result = _allocate(shape, dtype)
 
-    if row.kernel == "numpy":
+    if row.kernel == "numpy" or (ids is not None and ids.dtype.kind == "u" and ids.dtype.itemsize == 8):
+        # No kernel will look at the order, or it sees ids from 2**63 on as one.
         at = _find_disorder(ids) if ids is not None and indices_are_sorted else -1
-        if at < 0:
-            _fallback.reduce_segments(rows, result, name, omit, initial, fill_value)
+        if at >= 0:
+            raise _disorder_error(ids, at, name)
+    at = -1
+    if row.kernel == "numpy":
+        _fallback.reduce_segments(rows, result, name, omit, initial, fill_value)
     elif arg:
         result.fill(-1)
         at = _find_positions(rows, result, indices_are_sorted, minimum, omit)

@@ -24,7 +24,7 @@ BLOCK_BYTES = 1 << 19
 
 _WORDS: dict[int, np.dtype] = {8: np.dtype("u1"), 16: np.dtype("u2"), 32: np.dtype("u4"), 64: np.dtype("u8")}
 _OBJECT = lookup(np.dtype(object))
-_INT32, _INT64, _UINT64 = np.dtype("i4"), np.dtype("i8"), np.dtype("u8")
+_INT32, _INT64 = np.dtype("i4"), np.dtype("i8")
 
 
 def as_array(data: Any) -> tuple[np.ndarray, np.ndarray | None]:
@@ -87,7 +87,7 @@ def narrow_ids(ids: np.ndarray) -> np.ndarray:
     """Return ids as a contiguous int32 or int64 array of one dimension, in place if they are one."""
     if is_plain(ids):
         return ids.reshape(-1)
-    if ids.dtype == _UINT64:
+    if ids.dtype.kind == "u" and ids.dtype.itemsize == 8:
         # Ids beyond int64 are beyond any number of segments: the greatest int64 stands for them and keeps the order.
         ids = np.minimum(ids, np.uint64(2**63 - 1))
     narrowed: np.ndarray = np.ascontiguousarray(ids, _INT32 if is_short(ids) else _INT64)
@@ -117,35 +117,40 @@ def as_element(value: Any, dtype: np.dtype, row: Dtype, name: str) -> np.ndarray
     given = np.asarray(value)
     if given.ndim:
         raise TypeError(f"{name} has shape {given.shape}; give a scalar.")
+    if isinstance(value, int) and given.dtype == object and int(np.longdouble(value)) == value:
+        given = np.asarray(np.longdouble(value))  # beyond 64 bits, but a float may hold it
     if lookup(given.dtype) in (None, _OBJECT):
         if not isinstance(value, int):
             raise TypeError(f"{name} is {value!r}; give a number of dtype {dtype}.")
-        raise OverflowError(f"{name} is {value}, which dtype {dtype} cannot hold.")
+        raise OverflowError(f"{name} is {value}, which is out of the range of dtype {dtype}.")
     kinds = given.dtype.kind + dtype.kind
-    times = [kind for kind in kinds if kind in "mM"]
-    if times and kinds not in ("mm", "MM"):
+    if ("m" in kinds or "M" in kinds) and kinds not in ("mm", "MM"):
         raise TypeError(f"{name} is {value!r} of dtype {given.dtype}; give a scalar of dtype {dtype}.")
+    if row.part is None and getattr(lookup(given.dtype), "part", None):
+        given = _drop_imaginary(given, dtype, name)
     try:
         with np.errstate(all="ignore"):  # a signalling NaN is no reason to warn
             element = given.astype(dtype)
-            back = element.astype(given.dtype)
-            missing, same = bool(given != given), bool(back == given)
-            if missing and bool(element != element):
+            wide = element.dtype if dtype.kind in "mM" else np.dtype(np.clongdouble)
+            before, after = (given, element) if dtype.kind in "mM" else (given.astype(wide), element.astype(wide))
+            missing, same = bool(before != before), bool(before == after)
+            if missing and bool(after != after):
                 return canonical(element, row)
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name} is {value!r}; give a scalar that dtype {dtype} can hold.") from error
-    if same and not _wraps(given, element):
-        return element
+    if same:
+        return canonical(element, row) if row.used else element
     if missing or _between(given, row):
         raise TypeError(f"{name} is {value!r}, which dtype {dtype} cannot hold exactly.")
     raise OverflowError(f"{name} is {value!r}, which is out of the range of dtype {dtype}.")
 
 
-def _wraps(given: np.ndarray, element: np.ndarray) -> bool:
-    """Return whether a cast there and back hid a change of sign (-1 and the greatest unsigned integer)."""
-    if "c" in given.dtype.kind + element.dtype.kind or given.dtype.kind in "mM":
-        return False
-    return bool((given < 0) != (element < element.dtype.type(0)))
+def _drop_imaginary(given: np.ndarray, dtype: np.dtype, name: str) -> np.ndarray:
+    """Return the real part of a complex scalar that has no other."""
+    wide = given.astype(np.clongdouble)
+    if wide.imag != 0:
+        raise TypeError(f"{name} is {given[()]!r}, which dtype {dtype} cannot hold exactly.")
+    return np.asarray(wide.real)
 
 
 def _between(given: np.ndarray, row: Dtype) -> bool:
@@ -162,11 +167,17 @@ def _between(given: np.ndarray, row: Dtype) -> bool:
 
 
 def canonical(element: np.ndarray, row: Dtype) -> np.ndarray:
-    """Return the canonical NaN in place of a NaN (complex: as it is)."""
-    if row.kernel == "keys" and row.nan is not None:
-        bits: np.ndarray = np.array(row.nan, _WORDS[row.bits])
-        return bits.view(element.dtype.newbyteorder("="))
-    return np.array(np.nan, element.dtype) if row.kernel == "longdouble" else element
+    """Return the element that stands for all that are the same: one NaN (complex: as it is), no unused bits."""
+    if row.kernel == "longdouble":
+        return np.array(np.nan, element.dtype) if element != element else element
+    if row.kernel != "keys":
+        return element
+    bits: np.ndarray = np.array(element).view(_WORDS[row.bits])
+    if row.used:
+        bits = bits & ((1 << row.used) - 1)
+    elif row.nan is not None:
+        bits = np.array(row.nan, bits.dtype)
+    return bits.view(element.dtype.newbyteorder("="))
 
 
 def kind_of(row: Dtype) -> str:
@@ -288,10 +299,12 @@ class Rows:
             part: Any = slice(first, last)
             if self.ids is not None and self.ids.ndim != 1:
                 part = np.unravel_index(np.arange(first, last), self.ids.shape) if self.ids.ndim else ...
-            data = np.array(self.data[part], self.data.dtype.newbyteorder("="), order="C").reshape(-1, self.width)
+            data = np.array(self.data[part], self.data.dtype.newbyteorder("="), order="C").reshape(
+                last - first, self.width
+            )
             where = None
             if self.where is not None:
-                where = np.ascontiguousarray(self.where[part]).reshape(-1, self.width)
+                where = np.ascontiguousarray(self.where[part]).reshape(last - first, self.width)
                 if neutral is not None:
                     data[~where] = neutral
             if self.row.recoded:

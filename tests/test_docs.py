@@ -12,7 +12,14 @@ import pytest
 from segmax import _dtypes
 
 ROOT = Path(__file__).parent.parent
-MODULES = ["segmax._segment", "segmax._threads", "segmax._dispatch", "segmax.raw_ops", "segmax.cli"]
+MODULES = [
+    "segmax._segment",
+    "segmax._elementwise",
+    "segmax._threads",
+    "segmax._dispatch",
+    "segmax.raw_ops",
+    "segmax.cli",
+]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -151,6 +151,7 @@ def test_kernels_cimport_no_generated_module():
 
 
 def test_import_brings_in_nothing_optional():
-    program = f"import sys, segmax; print(sorted({OPTIONAL!r} & set(sys.modules)))"
+    # ml_dtypes comes in where it is installed: the ufuncs give its types their loops.
+    program = f"import sys, segmax; print(sorted({OPTIONAL - {'ml_dtypes'}!r} & set(sys.modules)))"
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ended.stdout == "[]\n"

@@ -40,6 +40,39 @@
         return b != b ? a : r;                             \
     }
 
+/* The extreme of n elements that are no NaN, one instruction each; false if only the exact loop can tell: there is a
+ * NaN that counts, or the result is a zero or where it started. */
+#define SEGMAX_EXTREME(T, TAG, NAME, CMP, START, COUNTS_NAN)                   \
+    static inline int NAME##_extreme_##TAG(const T* x, int64_t n, T* result) { \
+        enum { LANES = 256 / sizeof(T) };                                      \
+        T lanes[LANES];                                                        \
+        int bad[LANES] = {0}, any = 0;                                         \
+        int64_t i = 0;                                                         \
+        for (int j = 0; j < LANES; j++) lanes[j] = START;                      \
+        for (; i + LANES <= n; i += LANES)                                     \
+            for (int j = 0; j < LANES; j++) {                                  \
+                lanes[j] = x[i + j] CMP lanes[j] ? x[i + j] : lanes[j];        \
+                if (COUNTS_NAN) bad[j] |= x[i + j] != x[i + j];                \
+            }                                                                  \
+        for (; i < n; i++) {                                                   \
+            lanes[0] = x[i] CMP lanes[0] ? x[i] : lanes[0];                    \
+            if (COUNTS_NAN) any |= x[i] != x[i];                               \
+        }                                                                      \
+        for (int j = 0; j < LANES; j++) {                                      \
+            lanes[0] = lanes[j] CMP lanes[0] ? lanes[j] : lanes[0];            \
+            any |= bad[j];                                                     \
+        }                                                                      \
+        *result = lanes[0];                                                    \
+        return !any && lanes[0] != 0 && lanes[0] != START;                     \
+    }
+#define SEGMAX_EXTREMES(T, TAG)                                \
+    SEGMAX_EXTREME(T, TAG, maximum, >, -(T)__builtin_inf(), 1) \
+    SEGMAX_EXTREME(T, TAG, minimum, <, (T)__builtin_inf(), 1)  \
+    SEGMAX_EXTREME(T, TAG, fmax, >, -(T)__builtin_inf(), 0)    \
+    SEGMAX_EXTREME(T, TAG, fmin, <, (T)__builtin_inf(), 0)
+SEGMAX_EXTREMES(float, float32)
+SEGMAX_EXTREMES(double, float64)
+
 SEGMAX_FLOAT(float, uint32_t, float32)
 SEGMAX_FLOAT(double, uint64_t, float64)
 

@@ -26,7 +26,8 @@ enum { ROWS_AHEAD = 8192 };
 #define ROWS_VECTORS(BITS) ROWS_VECTOR(BITS, 16) ROWS_VECTOR(BITS, 32)
 ROWS_VECTORS(8)
 ROWS_VECTORS(16)
-ROWS_VECTORS(32) ROWS_VECTORS(64)
+ROWS_VECTORS(32)
+ROWS_VECTORS(64)
 /* The greater of each pair of lanes: one instruction where the level has it, else a comparison and a choice. */
 #define ROWS_MAX(BITS, BYTES)                                                                                         \
     static inline row_u##BITS##_##BYTES row_max_u##BITS##_##BYTES(row_u##BITS##_##BYTES a, row_u##BITS##_##BYTES b) { \
@@ -37,22 +38,34 @@ ROWS_VECTORS(32) ROWS_VECTORS(64)
     static inline row_u##BITS##_##BYTES row_max_u##BITS##_##BYTES(row_u##BITS##_##BYTES a, row_u##BITS##_##BYTES b) { \
         return (row_u##BITS##_##BYTES)F((V)a, (V)b);                                                                  \
     }
+// clang-format off
 #if defined(__AVX2__)
-    ROWS_MAX_BY(8, 16, __m128i, _mm_max_epu8) ROWS_MAX_BY(16, 16, __m128i, _mm_max_epu16)
-        ROWS_MAX_BY(32, 16, __m128i, _mm_max_epu32) ROWS_MAX_BY(8, 32, __m256i, _mm256_max_epu8)
-            ROWS_MAX_BY(16, 32, __m256i, _mm256_max_epu16) ROWS_MAX_BY(32, 32, __m256i, _mm256_max_epu32)
+ROWS_MAX_BY(8, 16, __m128i, _mm_max_epu8)
+ROWS_MAX_BY(16, 16, __m128i, _mm_max_epu16)
+ROWS_MAX_BY(32, 16, __m128i, _mm_max_epu32)
+ROWS_MAX_BY(8, 32, __m256i, _mm256_max_epu8)
+ROWS_MAX_BY(16, 32, __m256i, _mm256_max_epu16)
+ROWS_MAX_BY(32, 32, __m256i, _mm256_max_epu32)
 #else
-    ROWS_MAX(8, 16) ROWS_MAX(16, 16) ROWS_MAX(32, 16) ROWS_MAX(8, 32) ROWS_MAX(16, 32) ROWS_MAX(32, 32)
+ROWS_MAX(8, 16)
+ROWS_MAX(16, 16)
+ROWS_MAX(32, 16)
+ROWS_MAX(8, 32)
+ROWS_MAX(16, 32)
+ROWS_MAX(32, 32)
 #endif
 #if defined(__AVX512VL__)
-                ROWS_MAX_BY(64, 16, __m128i, _mm_max_epu64) ROWS_MAX_BY(64, 32, __m256i, _mm256_max_epu64)
+ROWS_MAX_BY(64, 16, __m128i, _mm_max_epu64)
+ROWS_MAX_BY(64, 32, __m256i, _mm256_max_epu64)
 #else
-        ROWS_MAX(64, 16) ROWS_MAX(64, 32)
+ROWS_MAX(64, 16)
+ROWS_MAX(64, 32)
 #endif
+// clang-format on
 
-    /* Up to 8 bytes at p, and the way back, `n` a constant. (A memcpy into part of a vector goes through memory and
-     * costs a store-forwarding stall, 7 ns a row.) */
-    static inline uint64_t row_read(const unsigned char* p, int n) {
+/* Up to 8 bytes at p, and the way back, `n` a constant. (A memcpy into part of a vector goes through memory and
+ * costs a store-forwarding stall, 7 ns a row.) */
+static inline uint64_t row_read(const unsigned char* p, int n) {
     uint64_t eight = 0;
     uint32_t four = 0;
     uint16_t two = 0;
