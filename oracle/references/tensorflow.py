@@ -64,7 +64,9 @@ def _decline_segments(case: Case) -> str:
         return "segment_ids must be int32 or int64"
     if case.family == "errors":
         return "errors are TensorFlow's own"
-    if case.get("num_segments", 0) == 0 and case.family not in _SINGLE:
+    if case.get("num_segments") is None and case.family in _SINGLE:
+        return "needs num_segments"
+    if case.get("num_segments") == 0 and case.family not in _SINGLE:
         return "num_segments=0 raises where there are data"
     ids = case["segment_ids"].plain
     if not case.operation.startswith("unsorted") and (ids.reshape(-1)[1:] < ids.reshape(-1)[:-1]).any() and case.family not in _SINGLE:
