@@ -94,7 +94,8 @@ def main() -> None:
     print(f"\n{len(known):,} tail numbers, {int((~known).sum())} of them never flew.\n")
 
     write_columns(FOLDER / "worst_by_day.csv", {name: column for name, column in days.items() if name != "row"})
-    plot = {"day of 2013": np.arange(1, 366), "worst": days["worst delay [min]"]}
+    calendar = np.lexsort((days["day"], days["month"]))  # the file's months stand as text does: 1, 10, 11, 12, 2
+    plot = {"day of 2013": np.arange(1, 366), "worst": days["worst delay [min]"][calendar]}
     plot_table(plot, "Worst departure delay from New York, minutes, each day of 2013", FOLDER / "worst_by_day.png")
     print("Every number equals pandas'. Groups, maximum and its row, milliseconds:")
     names = ("groups", "number", "path", "segmax", "pandas")

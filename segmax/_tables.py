@@ -121,7 +121,25 @@ def _read_parquet(path: Path, wanted: list[str]) -> Columns:
     parquet = _import_parquet(path)
     _pick(parquet.read_schema(path).names, wanted, path)
     table = parquet.read_table(path, columns=wanted)
-    return {name: table.column(name).to_numpy() for name in wanted}
+    return {name: _convert(table.column(name), name, path) for name in wanted}
+
+
+def _convert(column: Any, name: str, path: Path) -> np.ndarray:
+    """Return a Parquet column as an array; a null is a NaN or NaT, and refused where there is none."""
+    array: np.ndarray = column.to_numpy()
+    if column.null_count:
+        if array.dtype.kind == "O":
+            row = int(np.flatnonzero(column.is_null().to_numpy())[0])
+            raise InputError(f"column {name} of {path} has no value in row {row + 1}; fill it in or leave the row out.")
+        import pyarrow
+
+        if pyarrow.types.is_integer(column.type):  # now float64
+            exact = column.fill_null(0).to_numpy()
+            inexact = np.flatnonzero((exact > _EXACT) | (exact < -_EXACT))
+            if len(inexact):
+                place = f"value {exact[inexact[0]]} in row {inexact[0] + 1} of column {name} of {path}"
+                raise InputError(f"{place} is an integer too large for float64, which the column's nulls need.")
+    return array
 
 
 def _import_parquet(path: Path) -> Any:
@@ -242,7 +260,13 @@ def _write_parquet(file: IO[bytes], columns: Columns, path: Path) -> None:
     parquet = _import_parquet(path)
     import pyarrow
 
-    parquet.write_table(pyarrow.table({name: pyarrow.array(column) for name, column in columns.items()}), file)
+    arrays = {}
+    for name, column in columns.items():
+        try:
+            arrays[name] = pyarrow.array(column)
+        except pyarrow.ArrowNotImplementedError:
+            raise InputError(f"{path} cannot hold column {name!r}: Parquet has no {column.dtype}.") from None
+    parquet.write_table(pyarrow.table(arrays), file)
 
 
 _READERS: dict[str, Callable[[Path, list[str]], Any]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
 from collections.abc import Sequence
@@ -60,7 +61,8 @@ def group_rows(keys: Sequence[np.ndarray], order: str = "auto") -> tuple[np.ndar
     rows = len(keys[0])
     changes = np.zeros(max(rows - 1, 0), bool)
     for key in keys:
-        changes |= key[1:] != key[:-1]
+        is_itself = key == key
+        changes |= (key[1:] != key[:-1]) & (is_itself[1:] | is_itself[:-1])  # NaN keys are one key
     starts = np.flatnonzero(np.concatenate([np.ones(min(rows, 1), bool), changes]))
     codes, first = _factorise([key[starts] for key in keys])
     comes_back = len(first) < len(starts)
@@ -91,15 +93,22 @@ def _factorise(keys: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 def _find_segments(columns: Columns, arguments: argparse.Namespace) -> tuple[dict[str, Any], Columns]:
     """Return the options that say where segments are, and the columns that label them."""
     if arguments.indptr:
-        offsets = columns[arguments.indptr]
-        return {"indptr": offsets}, {"segment": np.arange(len(offsets) - 1)}
+        return {"indptr": columns[arguments.indptr]}, {}
     if arguments.ids:
         ids = columns[arguments.ids]
         is_sorted = arguments.order == "sorted"
         if arguments.order == "auto":
-            is_sorted = not (ids[1:] < ids[:-1]).any()
+            flat = ids.reshape(-1)
+            is_sorted = not (flat[1:] < flat[:-1]).any()
         options = {"segment_ids": ids, "indices_are_sorted": bool(is_sorted), "num_segments": arguments.num_segments}
         return options, {}
+    rows = columns[arguments.value].shape[:1]
+    for name in arguments.key:
+        if columns[name].shape != rows:
+            raise InputError(
+                f"key {name} has shape {columns[name].shape}, {arguments.value} has {columns[arguments.value].shape}; "
+                "give one key per row."
+            )
     ids, labels, in_order = group_rows([columns[name] for name in arguments.key], arguments.order)
     options = {"segment_ids": ids, "num_segments": len(labels[0]), "indices_are_sorted": in_order}
     return options, dict(zip(arguments.key, labels, strict=True))
@@ -133,8 +142,11 @@ def _reduce(arguments: argparse.Namespace) -> int:
     if not table:
         table = {"segment": np.arange(len(result))}
     title = f"{arguments.op} of {value}"
-    wide = result.reshape(len(result), -1)
-    table |= {title if wide.shape[1] == 1 else f"{title}[{j}]": wide[:, j] for j in range(wide.shape[1])}
+    wide = result.reshape(len(result), math.prod(result.shape[1:]))
+    results = {title if wide.shape[1] == 1 else f"{title}[{j}]": wide[:, j] for j in range(wide.shape[1])}
+    for name in results.keys() & table.keys():
+        raise InputError(f"column {name!r} has the name of the result; rename it.")
+    table |= results
     print_table(table, arguments.limit)
     if arguments.output:
         write_columns(Path(arguments.output), table if not arguments.output.endswith(".npy") else {"result": result})
@@ -175,17 +187,25 @@ def plot_table(table: Columns, title: str, path: Path) -> None:
     from matplotlib import pyplot
 
     *keys, (_, values) = table.items()
+    if values.dtype.kind == "c":
+        raise InputError(f"--plot cannot draw {values.dtype}.")
     figure, axes = pyplot.subplots(figsize=(10, 4.5), layout="constrained")
     places = np.arange(len(values))
+    is_date = values.dtype.kind == "M"
+    days = (values - np.datetime64(0, "D")) / np.timedelta64(1, "D") if is_date else values  # matplotlib counts days
+    heights = days.astype(float)
+    heights = np.where(np.isfinite(values), heights, np.nan)  # a gap
     if len(values) <= 40 and keys:
-        axes.bar(places, values, color="#3b6fb6", width=0.8)
+        axes.bar(places, heights, color="#3b6fb6", width=0.8)
         axes.set_xticks(
             places, ["\n".join(map(str, labels)) for labels in zip(*(c.tolist() for _, c in keys), strict=True)]
         )
     else:
-        axes.fill_between(places, np.nan_to_num(values.astype(float)), step="mid", color="#3b6fb6", alpha=0.25, lw=0)
-        axes.step(places, values, where="mid", color="#3b6fb6", lw=1)
+        axes.fill_between(places, heights, step="mid", color="#3b6fb6", alpha=0.25, lw=0)
+        axes.step(places, heights, where="mid", color="#3b6fb6", lw=1)
         axes.set_xlim(-0.5, len(values) - 0.5)
+    if is_date:
+        axes.yaxis_date()
     axes.set_xlabel(", ".join(name for name, _ in keys))
     axes.set_title(title, loc="left")
     axes.grid(axis="y", color="#dddddd", lw=0.6)

@@ -158,3 +158,112 @@ def test_keys_are_text_unless_they_are_numbers_as_written(tmp_path, capsys):
     path.write_text("\ufeffkey,x\n01,5\n\n1,NULL\n", encoding="utf-8")
     assert cli.main(["reduce", str(path), "--value", "x", "--key", "key"]) == 0
     assert [line.split() for line in capsys.readouterr().out.splitlines()[2:]] == [["01", "5.0"], ["1", "nan"]]
+
+
+def reduce_arrays(tmp_path, *arguments, **arrays):
+    path = tmp_path / "in.npz"
+    np.savez(path, **arrays)
+    return cli.main(["reduce", str(path), "--value", "x", *arguments])
+
+
+def read_rows(capsys):
+    return [line.split() for line in capsys.readouterr().out.splitlines()[2:]]
+
+
+@pytest.mark.parametrize("end", [None, "csv", "npz", "png"])
+def test_no_rows(tmp_path, capsys, end):
+    """A header alone is a table without rows."""
+    if end == "png":
+        pytest.importorskip("matplotlib")
+    path = tmp_path / "in.csv"
+    path.write_text("k,v\n")
+    option = {None: [], "png": ["--plot", str(tmp_path / "out.png")]}.get(
+        end, ["--output", str(tmp_path / f"out.{end}")]
+    )
+    assert cli.main(["reduce", str(path), "--value", "v", "--key", "k", *option]) == 0
+    assert "max of v" in capsys.readouterr().out
+
+
+def test_nan_keys_are_one_run(tmp_path, capsys):
+    """NaN differs from itself, but as a key it is one key."""
+    keys = np.array([2, np.nan, np.nan, 1])
+    assert reduce_arrays(tmp_path, "--key", "k", "--order", "sorted", x=np.arange(4), k=keys) == 0
+    assert read_rows(capsys) == [["2.0", "0"], ["nan", "2"], ["1.0", "3"]]
+
+
+@pytest.mark.parametrize(
+    ("x", "ids", "rows"),
+    [
+        (np.array([[1, 2], [3, 4]]), np.array([[0, 2], [1, 3]]), [["0", "1"], ["1", "3"], ["2", "2"], ["3", "4"]]),
+        (np.array(5), np.array(0), [["0", "5"]]),
+    ],
+)
+def test_ids_of_any_rank(tmp_path, capsys, x, ids, rows):
+    """Their order is that of all of them, not of each column."""
+    assert reduce_arrays(tmp_path, "--ids", "i", x=x, i=ids) == 0
+    assert read_rows(capsys) == rows
+
+
+@pytest.mark.parametrize(
+    ("arguments", "arrays", "message"),
+    [
+        (["--key", "k"], {"x": np.arange(4), "k": np.zeros((4, 2))}, "key k has shape (4, 2)"),
+        (["--key", "k"], {"x": np.arange(4), "k": np.zeros(1)}, "key k has shape (1,)"),
+        (["--key", "max of x"], {"x": np.arange(4), "max of x": np.arange(4)}, "has the name of the result"),
+        (["--indptr", "i"], {"x": np.arange(4), "i": np.array(3)}, "indptr"),
+    ],
+)
+def test_bad_arrays(tmp_path, capsys, arguments, arrays, message):
+    assert reduce_arrays(tmp_path, *arguments, **arrays) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"x": [1, 2, 3], "k": ["a", None, "a"]}, "column k of {} has no value in row 2"),
+        ({"x": [1, 2, 3], "k": [2**53, 2**53 + 1, None]}, f"value {2**53 + 1} in row 2 of column k of {{}}"),
+        ({"x": [-(2**53) - 1, None, 3], "k": [1, 2, 3]}, f"value {-(2**53) - 1} in row 1 of column x of {{}}"),
+    ],
+)
+def test_nulls_that_would_change_values(tmp_path, capsys, columns, message):
+    """Integers with nulls become float64: none may be rounded on the way, and no two keys become one."""
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "in.parquet"
+    parquet.write_table(pyarrow.table(columns), path)
+    assert cli.main(["reduce", str(path), "--value", "x", "--key", "k"]) == 2
+    assert message.format(path) in capsys.readouterr().err
+
+
+def test_nulls_are_nan(tmp_path, capsys):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "in.parquet"
+    parquet.write_table(pyarrow.table({"x": [1, None, 3], "k": ["a", "b", "a"]}), path)
+    assert cli.main(["reduce", str(path), "--value", "x", "--key", "k"]) == 0
+    assert read_rows(capsys) == [["a", "3.0"], ["b", "nan"]]
+
+
+def test_complex_results(tmp_path, capsys):
+    """Neither Parquet nor a plot can hold them."""
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("matplotlib")
+    arrays = {"x": np.array([1 + 2j, 3]), "i": np.array([0, 1])}
+    assert reduce_arrays(tmp_path, "--ids", "i", "--output", str(tmp_path / "out.parquet"), **arrays) == 2
+    assert "Parquet has no complex128" in capsys.readouterr().err
+    assert reduce_arrays(tmp_path, "--ids", "i", "--plot", str(tmp_path / "out.png"), **arrays) == 2
+    assert "cannot draw complex128" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["in.npz"]
+
+
+@pytest.mark.parametrize("groups", [3, 50])
+@pytest.mark.parametrize(("dtype", "gaps"), [("f8", ["inf", "nan"]), ("M8[D]", ["NaT", "NaT"])])
+def test_plot_with_gaps(tmp_path, groups, dtype, gaps):
+    """What is no finite number, or no date, leaves a gap; warnings are errors here."""
+    pytest.importorskip("matplotlib")
+    x = np.arange(groups).astype(dtype)
+    x[:2] = gaps
+    assert reduce_arrays(tmp_path, "--ids", "i", "--plot", str(tmp_path / "out.png"), x=x, i=np.arange(groups)) == 0
