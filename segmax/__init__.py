@@ -1,4 +1,4 @@
-"""segmax: the fastest, most exactly verified maximum in the Python array world."""
+"""segmax: maxima of NumPy arrays, fast and exact to the bit: segment reductions and ufuncs."""
 
 from . import raw_ops
 from ._dispatch import show_config
