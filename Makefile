@@ -21,7 +21,8 @@ lint: $(VENV)/lint
 	$(PY) -m ruff format --check .
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cython-lint segmax  # calls pycodestyle by its bare name
 	$(VENV)/bin/clang-format --dry-run --Werror segmax/_kernels/*.h
-	$(PY) -m mypy -p segmax
+	mkdir -p build/typed/segmax && ln -sfn $(CURDIR)/segmax/* $(CURDIR)/oracle $(CURDIR)/gpu build/typed/segmax  # as installed
+	cd build/typed && ../../$(PY) -m mypy --config-file ../../pyproject.toml -p segmax
 	cd $(VENV) && MYPYPATH=.. bin/python -m mypy.stubtest --mypy-config-file ../pyproject.toml --allowlist ../.stubtest-allow --ignore-unused-allowlist segmax
 
 wheel: $(VENV)/test
