@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import multiprocessing
 import os
+import pickle
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -99,20 +100,39 @@ class Remote(Implementation):
 
     factory: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
-    _pool: ProcessPoolExecutor | None = None
+    _process: subprocess.Popen[bytes] | None = None
+    _line: ThreadPoolExecutor | None = None
 
     def start(self) -> None:
         """Start the process, so that it gets ready while other things are done."""
-        if self._pool is None:
-            self._pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
-            with _environment(self.environment):
-                self._pool.submit(_answer, self.factory, [])
+        if self._process is None:
+            command = [sys.executable, "-m", f"{__package__}.worker", self.factory]
+            environment = os.environ | self.environment
+            self._process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            self._line = ThreadPoolExecutor(1)
+            self._line.submit(self._ask, [])
 
     def submit(self, cases: Sequence[Case]) -> Promise:
         """Promise answers of the process."""
         self.start()
-        assert self._pool is not None
-        return self._pool.submit(_answer, self.factory, list(cases))
+        assert self._line is not None
+        return self._line.submit(self._ask, list(cases))
+
+    def _ask(self, cases: list[Case]) -> Answers:
+        """Send cases to the process and wait for what it answers."""
+        assert self._process is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            pickle.dump(cases, self._process.stdin, pickle.HIGHEST_PROTOCOL)
+            self._process.stdin.flush()
+            answer = pickle.load(self._process.stdout)
+        except (EOFError, OSError) as error:
+            raise RuntimeError(f"The process of {self.name} has ended with status {self._process.wait()}.") from error
+        if isinstance(answer, str):
+            raise RuntimeError(f"{self.name} failed in its process:\n{answer}")
+        assert isinstance(answer, Answers)
+        return answer
 
     def answer(self, cases: Sequence[Case]) -> list[Outcome]:
         """Return the process's outcomes."""
@@ -124,35 +144,14 @@ class Remote(Implementation):
 
     def close(self) -> None:
         """End the process."""
-        if self._pool is not None:
-            self._pool.shutdown()
-            self._pool = None
-
-
-@contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set environment variables for the processes that the body starts."""
-    before = dict(os.environ)
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
-
-
-#: In a process of its own: the implementation that it is there for.
-_here: dict[str, Implementation] = {}
-
-
-def _answer(factory: str, cases: Sequence[Case]) -> Answers:
-    """Answer cases, in the other process."""
-    if factory not in _here:
-        module, name, argument = factory.split(":", 2)
-        _here[factory] = getattr(importlib.import_module(module), name)(argument)
-    start = time.perf_counter()
-    outcomes = _here[factory].answer(cases)
-    return Answers(outcomes, time.perf_counter() - start)
+        if self._process is not None and self._line is not None:
+            self._line.shutdown(cancel_futures=True)
+            assert self._process.stdin is not None
+            self._process.stdin.close()
+            self._process.wait()
+            assert self._process.stdout is not None
+            self._process.stdout.close()
+            self._process = self._line = None
 
 
 def import_optional(name: str) -> Any:

@@ -8,7 +8,6 @@ the call drops. Only proofs and the catalogue are called one by one with their t
 from __future__ import annotations
 
 import os
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from importlib import metadata
@@ -104,9 +103,6 @@ _OPERATIONS: dict[str, tuple[str, ...]] = {
 
 def make(name: str) -> Implementation:
     """Import TensorFlow and return what answers there."""
-    sys.stderr.flush()
-    quiet = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(quiet, 2)  # it writes to the file descriptor, not to sys.stderr
     import tensorflow as tf
 
     tf.config.threading.set_intra_op_parallelism_threads(1)
