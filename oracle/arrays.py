@@ -188,6 +188,17 @@ def _read_only(array: np.ndarray) -> np.ndarray:
     return array
 
 
+def _soil(array: np.ndarray) -> np.ndarray:
+    """Set bits that mean nothing: in odd elements those above a small type's own, in true bools all but the lowest."""
+    row = lookup(array.dtype)
+    if row is None or (row.used is None and row.name != "bool"):
+        return array
+    octets = array.view(np.uint8)
+    unused = 0xFF << row.used & 0xFF if row.used is not None else 0
+    soiled = octets * 0xA6 if row.used is None else np.where(octets & 1, octets | unused, octets)
+    return soiled.astype(np.uint8).view(array.dtype)
+
+
 #: How the same elements may lie in memory.
 LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "rows_apart": _rows_apart,
@@ -201,4 +212,6 @@ LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "misaligned": _misaligned,
     "odd_stride": _odd_stride,
     "read_only": _read_only,
+    "soiled": _soil,
+    "scalar": lambda array: array[()],
 }

@@ -136,4 +136,6 @@ def make_ids(rng: np.random.Generator, pattern: str, rows: int, segments: int, d
     """Return ids of a pattern as far as the dtype can hold them."""
     ids = ID_PATTERNS[pattern](rng, rows, segments)
     limits = np.iinfo(dtype)
-    return np.asarray(np.clip(ids, limits.min, min(int(limits.max), 2**63 - 1)), dtype)
+    held = np.asarray(np.clip(ids, limits.min, min(int(limits.max), 2**63 - 1)), dtype)
+    # The patterns are of int64: what is greatest there stands for what is greatest here.
+    return np.where(ids == 2**63 - 1, dtype_of(dtype).type(limits.max), held)

@@ -19,8 +19,8 @@ from .elements import ID_DTYPES, ID_PATTERNS, find_nan, find_special, make_eleme
 
 Rng = np.random.Generator
 
-#: Layouts that random cases choose from ("constant" needs equal rows, a caller's `out` must be writable).
-_LAYOUTS = [name for name in LAYOUTS if name != "constant"]
+#: Layouts that random cases choose from ("constant" needs equal rows, "scalar" no dimension, `out` must be writable).
+_LAYOUTS = [name for name in LAYOUTS if name not in ("constant", "scalar")]
 _OUT_LAYOUTS = [name for name in _LAYOUTS if name not in ("read_only", "swapped")]
 
 
@@ -72,13 +72,18 @@ def make_ids_case(rng: Rng, operation: str, dtype: str) -> Case:
 
 
 def make_counts(rng: Rng, operation: str, dtype: str) -> Case:
-    """num_segments: exact, too few, too many, zero, None, as NumPy integers."""
+    """num_segments: exact, too few, too many, zero, None, as NumPy integers and arrays without dimension."""
     case = _make_plain(rng, operation, "num_segments", dtype, _choose(rng, ("even", "sparse", "outside")))
     ids = case["segment_ids"].plain
+    if ids.size and rng.random() < 0.1:
+        # As many segments as the dtype of the ids cannot count.
+        return case.change(segment_ids=np.append(np.clip(ids[1:], 0, 127), 127).astype(np.int8), num_segments=None)
     top = int(ids.max()) if ids.size else -1
     counts = [0, 1, 2, 7, 40, *([None, max(top + 1, 0), max(top - 1, 0)] if top < 200 else [])]
     chosen = _choose(rng, counts)
-    return case.change(num_segments=chosen if chosen is None or rng.random() < 0.7 else np.int16(chosen))
+    if chosen is None or rng.random() < 0.7:
+        return case.change(num_segments=chosen)
+    return case.change(num_segments=Array.of(np.int16(chosen), _choose(rng, ("", "scalar"))))
 
 
 def make_shapes(rng: Rng, operation: str, dtype: str) -> Case:
@@ -120,9 +125,9 @@ def make_options(rng: Rng, operation: str, dtype: str) -> Case:
 
 
 def _choose_scalar(rng: Rng, dtype: str) -> Any:
-    """Return an element of the dtype, as an item of JSON or as an array without dimension."""
+    """Return an element of the dtype, as an item of JSON, a NumPy scalar or an array without dimension."""
     elements = make_elements(rng, dtype, (1,))
-    return elements[0] if elements.dtype.kind in "OT" else Array.of(elements[0], dtype=dtype)
+    return elements[0] if elements.dtype.kind in "OT" else Array.of(elements[0], _choose(rng, ("", "scalar")), dtype)
 
 
 def make_where(rng: Rng, operation: str, dtype: str) -> Case:
@@ -148,6 +153,11 @@ def make_indptr(rng: Rng, operation: str, dtype: str) -> Case:
     case = _make_plain(rng, operation, "indptr", dtype, widest=5)
     rows = len(case["data"].plain)
     offsets = np.sort(rng.integers(0, rows + 1, rng.integers(1, 9))).astype(_choose(rng, ID_DTYPES))
+    if rng.random() < 0.4:
+        shape = [rows, *(int(k) for k in rng.integers(1, 9, rng.integers(1, 3)))]
+        axis = int(rng.integers(1, len(shape)))
+        data = make_elements(rng, dtype, (*shape[1 : axis + 1], rows, *shape[axis + 1 :]))
+        case = case.change(data=data, axis=axis - (len(shape) if rng.random() < 0.5 else 0))
     return case.without("segment_ids", "num_segments").change(indptr=offsets)
 
 
@@ -364,8 +374,8 @@ def make_case(cell: tuple[str, str, str], seed: int, number: int) -> Case:
 
 
 def generate(cells: Collection[tuple[str, str, str]], seed: int = 0) -> Iterator[Case]:
-    """Yield cases for ever: one of each cell, in an order that mixes them, then the next of each."""
+    """Yield cases for ever, if there are cells: one of each, in an order that mixes them, then the next of each."""
     ordered = list(cells)
-    for number in count():
+    for number in count() if ordered else ():
         for k in np.random.default_rng([seed, number]).permutation(len(ordered)).tolist():
             yield make_case(ordered[k], seed, number)

@@ -42,6 +42,8 @@ def _decline(case: Case) -> str:
         return "numpy.argmax has no where and no nan"
     if "arg" in case.operation and case.dtype in ("complex32", "bcomplex32"):
         return f"numpy.argmax cannot order {case.dtype}"
+    if "arg" in case.operation and BY_NAME[case.dtype].used is not None and "soiled" in case["data"].layout:
+        return f"numpy.argmax heeds the unused bits of {case.dtype}"
     ids = case.get("segment_ids")
     if (
         ids is not None
