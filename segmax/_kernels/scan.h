@@ -3,7 +3,7 @@
  *
  *     scan_uN(x, ids, m, o, carry, to, dense)
  *
- * x        m elements, m a multiple of 16
+ * x        m elements, m a multiple of 16, at most SCAN_MOST
  * ids      m non-decreasing ids; ids[-1] is the id that `carry` belongs to, or any other number; readable from ids[-8]
  * carry    key of the open segment so far
  * to       keys: afterwards to[ids[k]] is the key of the maximum of that id's rows, for every id that occurs
@@ -14,10 +14,12 @@
  */
 #ifndef SEGMAX_SCAN_H
 #define SEGMAX_SCAN_H
+#include <string.h>
 #include "order.h"
 
 /* Rows of look-ahead. The largest single gain of all (0.565 -> 0.348 ns a row at 4 rows a segment). */
 enum { SCAN_AHEAD = 2048 };
+enum { SCAN_MOST = 256 };
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 #define SCAN_AVX512
@@ -80,6 +82,8 @@ static inline order_u32 widen_u32(const order_u32 o) { return o; }
 #define SCAN_LOAD_u8(p) _mm256_slli_epi32(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const void*)(p))), 24)
 #define SCAN_LOAD_u16(p) _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const void*)(p))), 16)
 #define SCAN_LOAD_u32(p) _mm256_loadu_si256((const void*)(p))
+/* Keys that end a segment are stored eight at a time, garbage included, into a buffer of their own: a masked store
+ * takes longer than all the rest on some CPUs (on Zen 3 all of it took 1.5 times as long). */
 #define SCAN_SAME(s) _mm256_cmpeq_epi32(d, _mm256_loadu_si256((const void*)(ids + k - s)))
 /* For each mask of 8 segment ends, the lanes to keep, in order, one byte each: AVX2 has no compress, and pext takes
  * hundreds of cycles on some CPUs. */
@@ -99,11 +103,11 @@ static __attribute__((constructor)) void scan_make_pick(void) {
                       by2 = _mm256_setr_epi32(0, 0, 0, 1, 2, 3, 4, 5);                                                 \
         const __m256i not1 = _mm256_setr_epi32(0, -1, -1, -1, -1, -1, -1, -1),                                         \
                       not2 = _mm256_setr_epi32(0, 0, -1, -1, -1, -1, -1, -1);                                          \
-        const __m256i last = _mm256_set1_epi32(7), lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);                  \
+        const __m256i last = _mm256_set1_epi32(7);                                                                     \
         const __m256i fold = _mm256_set1_epi32((int)w.fold), flip = _mm256_set1_epi32((int)w.flip),                    \
                       turn = _mm256_set1_epi32((int)w.turn);                                                           \
         __m256i carry = _mm256_set1_epi32((int)carry0);                                                                \
-        uint32_t* p = to + ids[0];                                                                                     \
+        uint32_t ended[SCAN_MOST + 8], *p = ended;                                                                     \
         for (int k = 0; k < m; k += 8) {                                                                               \
             if (!(k & 8)) {                                                                                            \
                 __builtin_prefetch(x + k + SCAN_AHEAD);                                                                \
@@ -127,8 +131,7 @@ static __attribute__((constructor)) void scan_make_pick(void) {
                                     : ((~(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(same)) >> 1) & 0x7f) | 0x80; \
                 int count = __builtin_popcount(ends);                                                                  \
                 __m256i pick = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)scan_pick[ends]));                    \
-                _mm256_maskstore_epi32((int*)p, _mm256_cmpgt_epi32(_mm256_set1_epi32(count), lanes),                   \
-                                       _mm256_permutevar8x32_epi32(v, pick));                                          \
+                _mm256_storeu_si256((void*)p, _mm256_permutevar8x32_epi32(v, pick));                                   \
                 p += count;                                                                                            \
             } else {                                                                                                   \
                 uint32_t keys[8] __attribute__((aligned(32)));                                                         \
@@ -136,6 +139,7 @@ static __attribute__((constructor)) void scan_make_pick(void) {
                 for (int j = 0; j < 8; j++) to[ids[k + j]] = keys[j];                                                  \
             }                                                                                                          \
         }                                                                                                              \
+        if (dense) memcpy(to + ids[0], ended, (size_t)(p - ended) * sizeof *to);                                       \
     }
 #else
 /* (id, key) in one 64-bit word: ids do not decrease, so a plain running maximum is segmented by itself. Every row is
