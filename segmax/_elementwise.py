@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _dispatch, _threads
+from ._devices import call_gpu, is_on_gpu
 from ._dtypes import DTYPES, lookup
 
 _kernels = _dispatch.load("elementwise")
@@ -43,6 +44,17 @@ fmax = _make("fmax")
 fmin = _make("fmin")
 
 _threads.watch(_kernels.set_num_threads)
+
+
+def _call_elsewhere(ufunc: np.ufunc, *arguments: Any, **options: Any) -> Any:
+    """Answer a call in which something may be on a GPU; NotImplemented if nothing is."""
+    out = options.get("out")
+    if any(is_on_gpu(value) for value in (*arguments, *(out if isinstance(out, tuple) else (out,)))):
+        return call_gpu(ufunc.__name__, *arguments, **options)
+    return NotImplemented
+
+
+_kernels.set_elsewhere(_call_elsewhere)
 
 
 def amax(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _dispatch, _fallback, _storage, _threads
+from ._devices import call_gpu, is_on_gpu
 from ._dtypes import BY_NAME, lookup
 from ._storage import Rows
 
@@ -246,6 +247,14 @@ def _segment(
         result = _reduce_small(name, nan, data, segment_ids, num_segments)
         if result is not None:
             return result
+
+    if is_on_gpu(data) or is_on_gpu(segment_ids) or is_on_gpu(indptr):
+        options = {"axis": axis, "initial": initial, "fill_value": fill_value, "nan": nan, "where": where, "out": out}
+        if name.startswith("segment_arg"):
+            del options["initial"]
+        return call_gpu(  # type: ignore[no-any-return]
+            name, data, segment_ids, num_segments, indptr=indptr, indices_are_sorted=indices_are_sorted, **options
+        )
 
     minimum, arg = name in ("segment_min", "segment_argmin"), name.startswith("segment_arg")
     omit = _check_nan(nan)
