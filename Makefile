@@ -5,7 +5,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 SOURCES := $(shell find segmax -name '*.pyx' -o -name '*.pxd' -o -name '*.tp' -o -name '*.h') setup.py pyproject.toml segmax/_dtypes.py
 
-.PHONY: run test test-slow lint wheel clean
+.PHONY: run test test-slow lint wheel bench bench-compare bench-history instructions instructions-update clean
 
 run: $(VENV)/demo
 	$(PY) demo/flights.py
@@ -28,6 +28,25 @@ lint: $(VENV)/lint
 wheel: $(VENV)/test
 	$(PY) -m build
 
+bench: $(VENV)/bench
+	$(PY) -m segmax.cli bench
+
+# make bench-compare BASE=main [NEW=revision] [OPTIONS="--rounds 31 --only float16"]
+bench-compare: $(VENV)/bench
+	$(PY) benchmarks/compare.py $(or $(BASE),$(error give BASE=revision)) $(if $(NEW),--new $(NEW)) $(OPTIONS)
+
+# make bench-history RANGE=main~5..main
+bench-history: $(VENV)/bench
+	cd benchmarks && ../$(PY) -m asv machine --yes
+	cd benchmarks && ../$(PY) -m asv run --skip-existing-successful $(RANGE)
+	cd benchmarks && ../$(PY) -m asv publish
+
+instructions: $(VENV)/built
+	$(PY) benchmarks/instructions.py
+
+instructions-update: $(VENV)/built
+	$(PY) benchmarks/instructions.py --update
+
 # One stamp per set of packages; the build is repeated when a compiled source has changed.
 $(VENV)/pip:
 	$(PYTHON) -m venv $(VENV)
@@ -44,6 +63,10 @@ $(VENV)/demo: $(VENV)/built pyproject.toml
 
 $(VENV)/test: $(VENV)/built pyproject.toml
 	$(PY) -m pip install --quiet --group demo --group test --group verify
+	touch $@
+
+$(VENV)/bench: $(VENV)/built pyproject.toml
+	$(PY) -m pip install --quiet --group bench
 	touch $@
 
 $(VENV)/lint: $(VENV)/built pyproject.toml

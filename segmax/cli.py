@@ -1,4 +1,7 @@
-"""The command line: `segmax reduce` reduces columns of a file by group, `segmax info` shows the configuration."""
+"""The command line: `segmax reduce` reduces columns of a file by group, `segmax info` shows the configuration.
+
+`segmax bench` times segment_max beside its peers.
+"""
 
 from __future__ import annotations
 
@@ -226,6 +229,8 @@ def _show_info(arguments: argparse.Namespace) -> int:  # noqa: ARG001
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
+    from ._bench import command as bench  # here: nobody else pays for it
+
     parser = argparse.ArgumentParser(prog="segmax", description="Maxima of segments, fast and exact.")
     commands = parser.add_subparsers(dest="command", required=True)
     reduce = commands.add_parser("reduce", help="reduce a column of a file by group")
@@ -251,6 +256,7 @@ def build_parser() -> argparse.ArgumentParser:
     reduce.add_argument("--limit", type=int, default=20, metavar="ROWS", help="rows to print (default: 20)")
     info = commands.add_parser("info", help="show versions, CPU level, threads and optional packages")
     info.set_defaults(run=_show_info)
+    bench.add_options(commands.add_parser("bench", help="time segment_max beside every peer that is installed"))
     return parser
 
 

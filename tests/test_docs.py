@@ -18,6 +18,7 @@ MODULES = [
     "segmax._threads",
     "segmax._dispatch",
     "segmax.raw_ops",
+    "segmax._bench.report",
     "segmax.cli",
 ]
 
