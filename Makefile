@@ -5,7 +5,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 SOURCES := $(shell find segmax -name '*.pyx' -o -name '*.pxd' -o -name '*.tp' -o -name '*.h') setup.py pyproject.toml segmax/_dtypes.py
 
-.PHONY: run test test-slow lint wheel bench bench-compare bench-history instructions instructions-update clean
+.PHONY: run test test-slow verify lint wheel bench bench-compare bench-history instructions instructions-update clean
 
 run: $(VENV)/demo
 	$(PY) demo/flights.py
@@ -15,6 +15,9 @@ test: $(VENV)/test
 
 test-slow: $(VENV)/test
 	$(PY) -m pytest -m slow
+
+verify: $(VENV)/test
+	$(PY) -m segmax.oracle --seconds 600 --json build/verify.json --report build/verify.html
 
 lint: $(VENV)/lint
 	$(PY) -m ruff check .

@@ -1,1 +1,1 @@
-"""segmax.oracle: the judge of implementations of a segment maximum. Nothing is built here yet."""
+"""segmax.oracle: the judge of implementations of a segment maximum; `segmax verify` is its command."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -79,7 +80,7 @@ class Difference:
         lines = [f"{self.case.operation} ({self.case.dtype}, {self.case.family}): got {self.got}, not {self.expected}"]
         if self.where:
             lines.append(f"  {self.where}")
-        return "\n".join([*lines, f"  segmax verify --case '{self.case.to_json()}'"])
+        return "\n".join([*lines, f"  segmax verify --case {shlex.quote(self.case.to_json())}"])
 
 
 def equal(got: Outcome, expected: Outcome, erase: Collection[str] = ()) -> bool:

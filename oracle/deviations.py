@@ -146,6 +146,21 @@ def _has_id_below(case: Case) -> bool:
     return bool((case["segment_ids"].plain.astype(object) < 0).any())
 
 
+def _lacks_elements(case: Case) -> bool:
+    """Return whether a reduction of objects has a result without any element of its own."""
+    if case.dtype != "object":
+        return False
+    counted, where = np.ones(case.main.shape, bool), case.get("where")
+    if isinstance(where, Array):
+        counted &= where.plain
+    return not np.all(np.any(counted, axis=case.get("axis")))
+
+
+def _gives_scalar(case: Case) -> bool:
+    ndim = len(case.main.shape)
+    return ndim == 0 or (not case.get("keepdims") and (case.get("axis") is None or ndim == 1))
+
+
 def _change(**arguments: object) -> Callable[[Case], Case]:
     return lambda case: case.change(**{name: value for name, value in arguments.items() if case.get(name) is None})
 
@@ -295,5 +310,25 @@ DEVIATIONS: tuple[Deviation, ...] = (
         _pair("fmax", _SIGNALLING, [1.0] * 4),
         lambda case: _omits(case) and _has_signalling_nan(case),
         anything=True,
+    ),
+    Deviation(
+        "numpy",
+        "nanmax,nanmin",
+        "fails for objects where nothing but initial is left, if the result is no array",
+        "it takes that for NaN only, and asks the result for a dtype to make NaN of",
+        "numpy/lib/_nanfunctions_impl.py: nanmin, _copyto",
+        Case.of("nanmin", "proof", a=np.empty(0, object), initial=5),
+        lambda case: _lacks_elements(case) and _gives_scalar(case),
+        raises="AttributeError",
+    ),
+    Deviation(
+        "numpy",
+        "nanmax,nanmin",
+        "warns of NaN for objects where nothing but initial is left",
+        "it takes that for NaN only, and forgets initial",
+        "numpy/lib/_nanfunctions_impl.py: nanmin",
+        Case.of("nanmin", "proof", a=np.empty((0, 2), object), axis=0, initial=5),
+        lambda case: _lacks_elements(case) and not _gives_scalar(case),
+        raises="RuntimeWarning",
     ),
 )

@@ -74,16 +74,18 @@ class Judge:
         """Compare the subject with every reference on every case."""
         start = time.perf_counter()
         for block, promises in self._ask_ahead(cases):
-            own = self.subject.submit([case for case in block if not self.subject.declines(case)]).result()
+            taken = [case for case in block if not self.subject.declines(case)]
+            own = self.subject.submit(taken).result()
             self.tally.spent[self.subject.name] += own.seconds
-            got = dict(zip((case for case in block if not self.subject.declines(case)), own.outcomes, strict=True))
-            self.tally.cases += len(got)
+            # By identity: cases of the objects 0, False and -0.0 are equal, their outcomes are not.
+            got = dict(zip(map(id, taken), own.outcomes, strict=True))
+            self.tally.cases += len(taken)
             for reference, (asked, promise) in zip(self.references, promises, strict=True):
                 answers = promise.result()
                 self.tally.spent[reference.name] += answers.seconds
                 for case, outcome in zip(asked, answers.outcomes, strict=True):
-                    if case in got:
-                        self._compare(case, got[case], reference, replace(outcome, broken=()))
+                    if id(case) in got:
+                        self._compare(case, got[id(case)], reference, replace(outcome, broken=()))
             self.tally.seconds = time.perf_counter() - start
             watch(self.tally)
         return self.tally

@@ -347,6 +347,9 @@ FAMILIES: dict[str, dict[str, Family]] = (
     | {operation: {"reductions": make_reductions} for operation in REDUCTIONS}
 )
 
+#: Names of all families, those of the named cases first.
+FAMILY_NAMES = ("catalogue", "proof", *dict.fromkeys(name for families in FAMILIES.values() for name in families))
+
 
 def find_cells(operations: str = "*", dtypes: str = "*", families: str = "*") -> list[tuple[str, str, str]]:
     """Return (family, operation, dtype) of all that fit the patterns (comma-separated, with `*`)."""

@@ -5,6 +5,7 @@ level:NAME               the kernels of one CPU level, in a process of its own (
 threads:N                N threads
 raw_ops                  segmax.raw_ops, TensorFlow's calls
 gpu                      segmax.gpu (needs CuPy)
+mutant:NAME              segmax with a planted fault of mutants.py, to see what finding one looks like
 model, jax, ...          a reference by its name
 package.module:function  any callable, called as ``function(data, segment_ids, num_segments, **options)``
 """
@@ -120,12 +121,23 @@ def _load_gpu(_: str) -> Implementation:
     return Implementation("gpu", functions, f"{metadata.version('segmax')}, CuPy {cupy.__version__}", decline)
 
 
+def _load_mutant(name: str) -> Implementation:
+    """Return segmax with a planted fault."""
+    mutants = importlib.import_module(".mutants", __package__)  # which imports nearly all there is
+    for mutant in mutants.MUTANTS:
+        if mutant.name == name.strip():
+            made: Implementation = mutants.make(mutant)
+            return made
+    raise ValueError(f"there is no planted fault {name.strip()!r}; oracle/mutants.py names them.")
+
+
 _SUBJECTS: dict[str, Callable[[str], Implementation]] = {
     "cpu": load_cpu,
     "level": _load_level,
     "threads": _load_threads,
     "raw_ops": _load_raw_ops,
     "gpu": _load_gpu,
+    "mutant": _load_mutant,
 }
 
 

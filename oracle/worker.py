@@ -1,4 +1,4 @@
-"""The process of a `Remote`: `python -m segmax.oracle.worker FACTORY` answers pickled lists of cases, one after the other.
+"""The process of a `Remote`: `python -m segmax.oracle.worker FACTORY` answers pickled lists of cases, one by one.
 
 What packages print while they are imported or used goes nowhere: answers have a pipe of their own.
 """

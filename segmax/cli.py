@@ -1,6 +1,6 @@
 """The command line: `segmax reduce` reduces columns of a file by group, `segmax info` shows the configuration.
 
-`segmax bench` times segment_max beside its peers.
+`segmax bench` times segment_max beside its peers, `segmax verify` compares its results with what others compute.
 """
 
 from __future__ import annotations
@@ -254,6 +254,8 @@ def build_parser() -> argparse.ArgumentParser:
     )
     reduce.add_argument("--plot", metavar="FILE.png", help="draw the result")
     reduce.add_argument("--limit", type=int, default=20, metavar="ROWS", help="rows to print (default: 20)")
+    # Its options are the oracle's, which is imported only by this subcommand; `main` hands them on.
+    commands.add_parser("verify", help="compare with references, bit for bit", add_help=False)
     info = commands.add_parser("info", help="show versions, CPU level, threads and optional packages")
     info.set_defaults(run=_show_info)
     bench.add_options(commands.add_parser("bench", help="time segment_max beside every peer that is installed"))
@@ -261,7 +263,12 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit status: 0, or 2 for input that cannot be used."""
+    """Run the command line and return its exit status: 0, 2 for input that cannot be used, or what `verify` says."""
+    argv = sys.argv[1:] if argv is None else list(argv)
+    if argv[:1] == ["verify"]:
+        from .oracle import command
+
+        return command.main(argv[1:])
     arguments = build_parser().parse_args(argv)
     try:
         return int(arguments.run(arguments))
