@@ -19,6 +19,7 @@
 #ifndef SEGMAX_ORDER_H
 #define SEGMAX_ORDER_H
 #include <stdint.h>
+#include <string.h>
 
 #define SEGMAX_KEYS(BITS)                                                                                             \
     typedef struct {                                                                                                  \
@@ -107,24 +108,34 @@
         *best = top;                                                                                                  \
         *arg = at + k;                                                                                                \
     }                                                                                                                 \
-    /* The same for n consecutive rows of one segment: 16 columns at a time, with positions as wide as the keys. */   \
+    typedef uint##BITS##_t cols_u##BITS __attribute__((vector_size(32)));                                             \
+    typedef int##BITS##_t cols_i##BITS __attribute__((vector_size(32)));                                              \
+    /* The same for n consecutive rows of one segment: a register of columns at a time, with positions as wide as the \
+     * keys. */                                                                                                       \
     static inline void arg_rows_u##BITS(uint##BITS##_t* best, int64_t* arg, const uint##BITS##_t* x, int64_t stride,  \
                                         int64_t n, int64_t width, int64_t at, const order_u##BITS o) {                \
+        const uint##BITS##_t missing = o.omit ? 0 : (uint##BITS##_t) - 1;                                             \
+        enum { COLS = 256 / BITS };                                                                                   \
         int64_t done = 0;                                                                                             \
-        for (; n - done > 1 && width >= 16;) {                                                                        \
+        for (; n - done > 1 && width >= COLS;) {                                                                      \
             int m = (int)(n - done < 128 ? n - done : 128);                                                           \
             const uint##BITS##_t* y = x + done * stride;                                                              \
             int64_t c = 0;                                                                                            \
-            for (; c + 16 <= width; c += 16) {                                                                        \
-                uint##BITS##_t top[16] = {0}, row[16] = {0}; /* one more than the row, 0 for none */                  \
-                for (int k = 0; k < m; k++)                                                                           \
-                    for (int j = 0; j < 16; j++) {                                                                    \
-                        uint##BITS##_t key = place_u##BITS(y[k * stride + c + j], o);                                 \
-                        int take = ((row[j] == 0) | (key > top[j])) & !skipped_u##BITS(key, o);                       \
-                        top[j] = take ? key : top[j];                                                                 \
-                        row[j] = take ? (uint##BITS##_t)(k + 1) : row[j];                                             \
-                    }                                                                                                 \
-                for (int j = 0; j < 16; j++)                                                                          \
+            for (; c + COLS <= width; c += COLS) {                                                                    \
+                cols_u##BITS b, key, nan, take, top = {0}, row = {0}; /* row: one more than it, 0 for none */         \
+                for (int k = 0; k < m; k++) {                                                                         \
+                    memcpy(&b, y + k * stride + c, sizeof b);                                                         \
+                    key = ((b ^ ((cols_u##BITS)((cols_i##BITS)b >> (BITS - 1)) & o.fold)) ^ o.flip) - o.turn;         \
+                    nan = (cols_u##BITS)(key - o.first > o.span);                                                     \
+                    take = (cols_u##BITS)(key == o.less_zero);                                                        \
+                    key = (key & ~take) | (take & o.zero);                                                            \
+                    key = (key & ~nan) | (nan & missing);                                                             \
+                    take = (cols_u##BITS)(row == 0) | (cols_u##BITS)(key > top);                                      \
+                    if (o.omit) take &= (cols_u##BITS)(key >= o.first);                                               \
+                    top = (key & take) | (top & ~take);                                                               \
+                    row = (take & (uint##BITS##_t)(k + 1)) | (row & ~take);                                           \
+                }                                                                                                     \
+                for (int j = 0; j < COLS; j++)                                                                        \
                     if (row[j] && (arg[c + j] < 0 || top[j] > best[c + j]))                                           \
                         best[c + j] = top[j], arg[c + j] = at + done + row[j] - 1;                                    \
             }                                                                                                         \
