@@ -4,6 +4,7 @@ cpu                      segmax as it is imported
 level:NAME               the kernels of one CPU level, in a process of its own (baseline, v3, v4)
 threads:N                N threads
 raw_ops                  segmax.raw_ops, TensorFlow's calls
+stream                   segmax's streams, over random cuts, orders and merges
 gpu                      segmax.gpu (needs CuPy)
 mutant:NAME              segmax with a planted fault of mutants.py, to see what finding one looks like
 model, jax, ...          a reference by its name
@@ -22,6 +23,7 @@ from . import references
 from .case import SEGMENT_OPERATIONS, Case
 from .functions import find_functions
 from .implementation import Implementation, MissingError, Remote, import_optional
+from .streamed import decline_streams, find_streams
 
 #: Names of TensorFlow's calls by operation.
 _RAW_OPS = {
@@ -97,6 +99,11 @@ def _load_raw_ops(_: str) -> Implementation:
     return Implementation("raw_ops", functions, metadata.version("segmax"), decline_options)
 
 
+def _load_stream(_: str) -> Implementation:
+    """Return segmax's streams."""
+    return Implementation("stream", find_streams(), metadata.version("segmax"), decline_streams)
+
+
 def _load_gpu(_: str) -> Implementation:
     """Return segmax.gpu, with arrays taken there and back."""
     cupy = import_optional("cupy")
@@ -136,6 +143,7 @@ _SUBJECTS: dict[str, Callable[[str], Implementation]] = {
     "level": _load_level,
     "threads": _load_threads,
     "raw_ops": _load_raw_ops,
+    "stream": _load_stream,
     "gpu": _load_gpu,
     "mutant": _load_mutant,
 }

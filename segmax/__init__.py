@@ -3,6 +3,7 @@
 from . import raw_ops
 from ._dispatch import show_config
 from ._elementwise import amax, amin, fmax, fmin, maximum, minimum, nanmax, nanmin
+from ._files import reduce_file
 from ._segment import (
     segment_argmax,
     segment_argmin,
@@ -11,9 +12,14 @@ from ._segment import (
     unsorted_segment_max,
     unsorted_segment_min,
 )
+from ._stream import SegmentArgmax, SegmentArgmin, SegmentMax, SegmentMin
 from ._threads import get_num_threads, num_threads, set_num_threads
 
 __all__ = [
+    "SegmentArgmax",
+    "SegmentArgmin",
+    "SegmentMax",
+    "SegmentMin",
     "amax",
     "amin",
     "fmax",
@@ -25,6 +31,7 @@ __all__ = [
     "nanmin",
     "num_threads",
     "raw_ops",
+    "reduce_file",
     "segment_argmax",
     "segment_argmin",
     "segment_max",

@@ -70,12 +70,13 @@ def _check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype) -> None:
         raise ValueError("out is read-only; give an array that can be written.")
 
 
-def _disorder_error(ids: Any, at: int, name: str) -> ValueError:
-    """Return the error for ids that decrease after position `at`."""
+def _disorder_error(ids: Any, at: int, name: str, first: int = 0) -> ValueError:
+    """Return the error for ids, the first of which is in position `first`, that decrease after the one `at`."""
     before, after = (int(ids.reshape(-1)[k]) for k in (at, at + 1))
     way = "pass indices_are_sorted=False" if "arg" in name else f"use unsorted_{name} (indices_are_sorted=False)"
     return ValueError(
-        f"segment_ids decrease from {before} at position {at} to {after} at position {at + 1}; sort them, or {way}."
+        f"segment_ids decrease from {before} at position {first + at} to {after} at position {first + at + 1}; "
+        f"sort them, or {way}."
     )
 
 

@@ -24,13 +24,13 @@ _LONG = 20_000_000
 
 
 #: What reading a damaged or foreign file raises.
-_UNREADABLE = (OSError, ValueError, EOFError, NotImplementedError, csv.Error, zipfile.BadZipFile, zlib.error)
+UNREADABLE = (OSError, ValueError, EOFError, NotImplementedError, csv.Error, zipfile.BadZipFile, zlib.error)
 
 #: Cells of a column of numbers that hold none.
-_MISSING = ("", "NA", "NULL")
+MISSING = ("", "NA", "NULL")
 
 #: Integers beyond this are not all exact as float64.
-_EXACT = 2**53
+EXACT = 2**53
 
 
 class InputError(Exception):
@@ -43,15 +43,15 @@ def read_columns(path: Path, names: Iterable[str], numbers: Iterable[str]) -> Co
     A .npy file has one column, whatever its name. Text cells of other columns become integers if all are.
     """
     wanted, numeric = list(dict.fromkeys(names)), set(numbers)
-    kind = _kind_of(path)
+    kind = kind_of(path)
     if not path.is_file():
         raise InputError(f"{path} does not exist or is no file.")
     try:
         columns = _READERS[kind](path, wanted)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise InputError(f"{path} cannot be read as {kind}: {error}") from error
     if kind == "csv":
-        return {name: _parse(cells, name, path, name in numeric) for name, cells in columns.items()}
+        return {name: parse_cells(cells, name, path, name in numeric) for name, cells in columns.items()}
     for name in numeric & columns.keys():
         if columns[name].dtype.kind in "OUS":
             raise InputError(f"column {name} of {path} holds {columns[name].dtype}, not numbers.")
@@ -60,7 +60,7 @@ def read_columns(path: Path, names: Iterable[str], numbers: Iterable[str]) -> Co
 
 def write_columns(path: Path, columns: Columns) -> None:
     """Write columns to a file, whole or not at all: a temporary file takes its name at the end."""
-    kind = _kind_of(path)
+    kind = kind_of(path)
     with open_whole(path) as file:
         _WRITERS[kind](file, columns, path)
 
@@ -75,6 +75,8 @@ def open_whole(path: Path) -> Iterator[IO[bytes]]:
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield file
+            file.flush()
+            os.fsync(file.fileno())  # else a crash of the machine could leave the name without the bytes
         umask = os.umask(0)
         os.umask(umask)
         os.chmod(temporary, 0o666 & ~umask)
@@ -87,7 +89,7 @@ def open_whole(path: Path) -> Iterator[IO[bytes]]:
         raise
 
 
-def _kind_of(path: Path) -> str:
+def kind_of(path: Path) -> str:
     """Return what a file is, by the end of its name."""
     name = path.name.lower().removesuffix(".gz")
     kind = name.rpartition(".")[2]
@@ -98,7 +100,7 @@ def _kind_of(path: Path) -> str:
     return kind
 
 
-def _pick(available: Iterable[str], wanted: list[str], path: Path) -> None:
+def pick(available: Iterable[str], wanted: list[str], path: Path) -> None:
     """Raise unless all wanted columns are there."""
     have = list(available)
     for name in wanted:
@@ -113,36 +115,40 @@ def _read_npy(path: Path, wanted: list[str]) -> Columns:
 
 def _read_npz(path: Path, wanted: list[str]) -> Columns:
     with np.load(path) as arrays:
-        _pick(arrays.files, wanted, path)
+        pick(arrays.files, wanted, path)
         return {name: arrays[name] for name in wanted}
 
 
 def _read_parquet(path: Path, wanted: list[str]) -> Columns:
-    parquet = _import_parquet(path)
-    _pick(parquet.read_schema(path).names, wanted, path)
+    parquet = import_parquet(path)
+    pick(parquet.read_schema(path).names, wanted, path)
     table = parquet.read_table(path, columns=wanted)
-    return {name: _convert(table.column(name), name, path) for name in wanted}
+    return {name: convert_arrow(table.column(name), name, path) for name in wanted}
 
 
-def _convert(column: Any, name: str, path: Path) -> np.ndarray:
-    """Return a Parquet column as an array; a null is a NaN or NaT, and refused where there is none."""
+def convert_arrow(column: Any, name: str, path: Path, first_row: int = 0, as_float: bool = False) -> np.ndarray:
+    """Return a Parquet column as an array; a null is a NaN or NaT, and refused where there is none.
+
+    Integers become float64 where there are nulls, or with `as_float`: there are nulls in another part of the column.
+    """
     array: np.ndarray = column.to_numpy()
-    if column.null_count:
-        if array.dtype.kind == "O":
-            row = int(np.flatnonzero(column.is_null().to_numpy())[0])
-            raise InputError(f"column {name} of {path} has no value in row {row + 1}; fill it in or leave the row out.")
+    if column.null_count and array.dtype.kind == "O":
+        row = first_row + int(np.flatnonzero(column.is_null().to_numpy())[0])
+        raise InputError(f"column {name} of {path} has no value in row {row + 1}; fill it in or leave the row out.")
+    if column.null_count or as_float:
         import pyarrow
 
-        if pyarrow.types.is_integer(column.type):  # now float64
+        if pyarrow.types.is_integer(column.type):
             exact = column.fill_null(0).to_numpy()
-            inexact = np.flatnonzero((exact > _EXACT) | (exact < -_EXACT))
+            inexact = np.flatnonzero((exact > EXACT) | (exact < -EXACT))
             if len(inexact):
-                place = f"value {exact[inexact[0]]} in row {inexact[0] + 1} of column {name} of {path}"
+                place = f"value {exact[inexact[0]]} in row {first_row + inexact[0] + 1} of column {name} of {path}"
                 raise InputError(f"{place} is an integer too large for float64, which the column's nulls need.")
+            array = array.astype(np.float64, copy=False)
     return array
 
 
-def _import_parquet(path: Path) -> Any:
+def import_parquet(path: Path) -> Any:
     try:
         import pyarrow.parquet as parquet
     except ImportError:
@@ -152,15 +158,17 @@ def _import_parquet(path: Path) -> Any:
 
 def _read_csv(path: Path, wanted: list[str]) -> dict[str, Any]:
     """Return the wanted columns as lists of text."""
-    with _open_shown(path) as text:
+    return next(iterate_csv(path, wanted))
+
+
+def iterate_csv(
+    path: Path, wanted: list[str], rows_at_once: int | None = None, progress: bool = True
+) -> Iterator[dict[str, Any]]:
+    """Yield the wanted columns as lists of text, some rows at a time (at least once)."""
+    with open_shown(path, progress) as raw:
+        text = io.TextIOWrapper(io.BufferedReader(_Raw(raw), 1 << 20), "utf-8-sig", newline="")
         rows = csv.reader(text)
-        header = next(rows, None)
-        if header is not None and len(set(header)) < len(header):
-            twice = next(name for name in header if header.count(name) > 1)
-            raise InputError(f"{path} has two columns {twice!r}; rename one.")
-        if header is None:
-            raise InputError(f"{path} is empty; the first row must name the columns.")
-        _pick(header, wanted, path)
+        header = check_header(next(rows, None), path, wanted)
         places = [header.index(name) for name in wanted]
         columns: list[list[str]] = [[] for _ in wanted]
         for number, row in enumerate(filter(None, rows), 1):
@@ -168,15 +176,29 @@ def _read_csv(path: Path, wanted: list[str]) -> dict[str, Any]:
                 raise InputError(f"row {number} of {path} has {len(row)} cells; the header has {len(header)}.")
             for column, place in zip(columns, places, strict=True):
                 column.append(row[place])
-    return dict(zip(wanted, columns, strict=True))
+            if rows_at_once and number % rows_at_once == 0:
+                yield dict(zip(wanted, columns, strict=True))
+                columns = [[] for _ in wanted]
+        yield dict(zip(wanted, columns, strict=True))
+
+
+def check_header(header: list[str] | None, path: Path, wanted: list[str]) -> list[str]:
+    """Return the names of a CSV file's columns; raise if they cannot be used."""
+    if header is not None and len(set(header)) < len(header):
+        twice = next(name for name in header if header.count(name) > 1)
+        raise InputError(f"{path} has two columns {twice!r}; rename one.")
+    if header is None:
+        raise InputError(f"{path} is empty; the first row must name the columns.")
+    pick(header, wanted, path)
+    return header
 
 
 @contextlib.contextmanager
-def _open_shown(path: Path) -> Iterator[IO[str]]:
-    """Open a text file, with a progress bar if it is long, tqdm is installed and somebody watches."""
+def open_shown(path: Path, progress: bool = True) -> Iterator[Any]:
+    """Open a file, unpacked, with a progress bar if it is long, tqdm is installed and somebody watches."""
     with contextlib.ExitStack() as stack:
         raw: Any = stack.enter_context(path.open("rb"))
-        if path.stat().st_size > _LONG and sys.stderr.isatty():
+        if progress and path.stat().st_size > _LONG and sys.stderr.isatty():
             with contextlib.suppress(ImportError):
                 from tqdm import tqdm
 
@@ -186,7 +208,7 @@ def _open_shown(path: Path) -> Iterator[IO[str]]:
                 )
         if path.suffix.lower() == ".gz":
             raw = stack.enter_context(gzip.GzipFile(fileobj=raw))
-        yield stack.enter_context(io.TextIOWrapper(io.BufferedReader(_Raw(raw), 1 << 20), "utf-8-sig", newline=""))
+        yield raw
 
 
 class _Raw(io.RawIOBase):
@@ -204,9 +226,13 @@ class _Raw(io.RawIOBase):
         return len(data)
 
 
-def _parse(cells: Any, name: str, path: Path, as_numbers: bool) -> np.ndarray:
-    """Return a column of text as integers, else floats (if they must be numbers), else text."""
+def parse_cells(
+    cells: Any, name: str, path: Path, as_numbers: bool, first_row: int = 0, integers: bool = True
+) -> np.ndarray:
+    """Return a column of text as integers (unless they are no choice), else floats or text, as numbers are wanted."""
     try:
+        if not integers:
+            raise ValueError
         numbers = [int(cell) for cell in cells]
         # "01" is a number, but as a key it is another one than "1".
         if as_numbers or [str(number) for number in numbers] == cells:
@@ -218,14 +244,14 @@ def _parse(cells: Any, name: str, path: Path, as_numbers: bool) -> np.ndarray:
     values = np.empty(len(cells))
     for k, cell in enumerate(cells):
         text = cell.strip()
-        place = f"value {cell!r} in row {k + 1} of column {name} of {path}"
+        place = f"value {cell!r} in row {first_row + k + 1} of column {name} of {path}"
         try:
-            values[k] = np.nan if text in _MISSING else float(text)
+            values[k] = np.nan if text in MISSING else float(text)
         except ValueError:
             raise InputError(f"unreadable {place}.") from None
         if "_" in text:
             raise InputError(f"unreadable {place}.")
-        if abs(values[k]) >= _EXACT and text.lstrip("+-").isdecimal() and int(text) != int(values[k]):
+        if abs(values[k]) >= EXACT and text.lstrip("+-").isdecimal() and int(text) != int(values[k]):
             raise InputError(f"{place} is an integer too large for float64, which the column's other cells need.")
     return values
 
@@ -257,7 +283,7 @@ def _write_npz(file: IO[bytes], columns: Columns, path: Path) -> None:  # noqa: 
 
 
 def _write_parquet(file: IO[bytes], columns: Columns, path: Path) -> None:
-    parquet = _import_parquet(path)
+    parquet = import_parquet(path)
     import pyarrow
 
     arrays = {}

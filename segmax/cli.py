@@ -17,6 +17,8 @@ import numpy as np
 
 from . import _segment
 from ._dispatch import show_config
+from ._files import reduce_file
+from ._groups import group_rows
 from ._tables import Columns, InputError, list_items, open_whole, read_columns, write_columns
 
 _OPERATIONS = {
@@ -25,72 +27,6 @@ _OPERATIONS = {
     "argmax": _segment.segment_argmax,
     "argmin": _segment.segment_argmin,
 }
-
-
-def group_rows(keys: Sequence[np.ndarray], order: str = "auto") -> tuple[np.ndarray, list[np.ndarray], bool]:
-    """Return numbers for the groups of equal keys.
-
-    Rows whose keys stand together are a run. If no key comes back after its run, the runs are the groups, in the order
-    in which they stand, and nothing has to be sorted; else the keys are factorised, in their own order.
-
-    Parameters
-    ----------
-    keys : sequence of ndarray, shape (rows,)
-        One or several columns, which together are the key.
-    order : {'auto', 'sorted', 'unsorted'}
-        'sorted' insists on runs, 'unsorted' on factorising.
-
-    Returns
-    -------
-    ids : ndarray of int64, shape (rows,)
-        The group of each row.
-    labels : list of ndarray, shape (groups,)
-        The key of each group, one array per column.
-    in_order : bool
-        Whether the ids do not decrease.
-
-    Raises
-    ------
-    ValueError
-        With 'sorted', a key that comes back; the message names its row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> ids, labels, in_order = group_rows([np.array(["b", "b", "a"])])
-    >>> ids, labels[0].tolist(), in_order
-    (array([0, 0, 1]), ['b', 'a'], True)
-    """
-    rows = len(keys[0])
-    changes = np.zeros(max(rows - 1, 0), bool)
-    for key in keys:
-        is_itself = key == key
-        changes |= (key[1:] != key[:-1]) & (is_itself[1:] | is_itself[:-1])  # NaN keys are one key
-    starts = np.flatnonzero(np.concatenate([np.ones(min(rows, 1), bool), changes]))
-    codes, first = _factorise([key[starts] for key in keys])
-    comes_back = len(first) < len(starts)
-    if order == "sorted" and comes_back:
-        seen = np.zeros(len(starts), bool)
-        seen[first] = True
-        row = int(starts[np.flatnonzero(~seen)[0]])
-        label = ", ".join(str(key[row]) for key in keys)
-        raise ValueError(f"the key {label} comes back in row {row + 1} after other keys; use --order unsorted.")
-    if order != "unsorted" and not comes_back:
-        ids = np.zeros(rows, np.int64)
-        np.cumsum(changes, out=ids[1:])
-        return ids, [key[starts] for key in keys], True
-    run_of = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, rows)))
-    return codes[run_of], [key[starts][first] for key in keys], False
-
-
-def _factorise(keys: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Return each row's group, numbered in the order of the keys, and the first row of each group."""
-    codes = np.zeros(len(keys[0]), np.int64)
-    for key in keys:
-        values, inverse = np.unique(key, return_inverse=True)
-        _, codes = np.unique(codes * len(values) + inverse, return_inverse=True)
-    first = np.unique(codes, return_index=True)[1]
-    return codes, first
 
 
 def _find_segments(columns: Columns, arguments: argparse.Namespace) -> tuple[dict[str, Any], Columns]:
@@ -135,13 +71,10 @@ def _reduce(arguments: argparse.Namespace) -> int:
         raise InputError(
             f"{path} holds one array; give the segments as another file: --ids FILE.npy or --indptr FILE.npy."
         )
-    columns = read_columns(path, names, [value])
-    for name, file in files.items():
-        columns |= read_columns(file, [name], [])
-    if not (arguments.key or arguments.ids or arguments.indptr):
-        raise InputError("give one of --key, --ids and --indptr: what are the groups?")
-    options, table = _find_segments(columns, arguments)
-    result = _OPERATIONS[arguments.op](columns[value], nan=arguments.nan, **options)
+    if arguments.memory_limit is None:
+        table, result = _reduce_whole(path, value, names, files, arguments)
+    else:
+        table, result = _reduce_blocks(path, arguments)
     if not table:
         table = {"segment": np.arange(len(result))}
     title = f"{arguments.op} of {value}"
@@ -158,6 +91,36 @@ def _reduce(arguments: argparse.Namespace) -> int:
         plot_table(table, title, Path(arguments.plot))
         print(f"wrote {arguments.plot}")
     return 0
+
+
+def _reduce_whole(
+    path: Path, value: str, names: list[str], files: dict[str, Path], arguments: argparse.Namespace
+) -> tuple[Columns, np.ndarray]:
+    """Return labels and result of columns that are read whole."""
+    columns = read_columns(path, names, [value])
+    for name, file in files.items():
+        columns |= read_columns(file, [name], [])
+    if not (arguments.key or arguments.ids or arguments.indptr):
+        raise InputError("give one of --key, --ids and --indptr: what are the groups?")
+    options, table = _find_segments(columns, arguments)
+    return table, _OPERATIONS[arguments.op](columns[value], nan=arguments.nan, **options)
+
+
+def _reduce_blocks(path: Path, arguments: argparse.Namespace) -> tuple[Columns, np.ndarray]:
+    """Return labels and result of columns that are read in blocks."""
+    return reduce_file(
+        path,
+        arguments.value,
+        key=arguments.key or (),
+        ids=arguments.ids,
+        indptr=arguments.indptr,
+        op=arguments.op,
+        num_segments=arguments.num_segments,
+        order=arguments.order,
+        nan=arguments.nan,
+        memory_limit=arguments.memory_limit,
+        progress=True,
+    )
 
 
 def print_table(table: Columns, limit: int) -> None:
@@ -253,6 +216,9 @@ def build_parser() -> argparse.ArgumentParser:
         "--output", metavar="FILE", help="write the table, by the end of its name: .csv, .parquet, .npy, .npz"
     )
     reduce.add_argument("--plot", metavar="FILE.png", help="draw the result")
+    reduce.add_argument(
+        "--memory-limit", metavar="SIZE", help="read in blocks, in as much memory: 300MB, 2GiB (not for .npz)"
+    )
     reduce.add_argument("--limit", type=int, default=20, metavar="ROWS", help="rows to print (default: 20)")
     # Its options are the oracle's, which is imported only by this subcommand; `main` hands them on.
     commands.add_parser("verify", help="compare with references, bit for bit", add_help=False)
@@ -263,7 +229,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit status: 0, 2 for input that cannot be used, or what `verify` says."""
+    """Run the command line; return 0, 2 for input that cannot be used, 130 if interrupted, or what `verify` says."""
     argv = sys.argv[1:] if argv is None else list(argv)
     if argv[:1] == ["verify"]:
         from .oracle import command
@@ -276,8 +242,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Whoever read our output has had enough. Python would complain of it once more at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except KeyboardInterrupt:
+        print("segmax: interrupted; no output was written.", file=sys.stderr)
+        return 130
     except (InputError, ValueError, TypeError, OverflowError, MemoryError) as error:
-        print(f"segmax: {error}", file=sys.stderr)
+        sentence = str(error) or "there is not enough memory; try --memory-limit."  # MemoryError says nothing
+        print(f"segmax: {sentence}", file=sys.stderr)
         return 2
 
 

@@ -15,11 +15,13 @@ ROOT = Path(__file__).parent.parent
 MODULES = [
     "segmax._segment",
     "segmax._elementwise",
+    "segmax._stream",
     "segmax._threads",
     "segmax._dispatch",
     "segmax.raw_ops",
     "segmax._bench.report",
-    "segmax.cli",
+    "segmax._files",
+    "segmax._groups",
 ]
 
 
