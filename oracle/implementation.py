@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import pickle
@@ -147,9 +148,10 @@ class Remote(Implementation):
         if self._process is not None and self._line is not None:
             self._line.shutdown(cancel_futures=True)
             assert self._process.stdin is not None
-            self._process.stdin.close()
-            self._process.wait()
             assert self._process.stdout is not None
+            with contextlib.suppress(BrokenPipeError):  # what a process that has ended did not read
+                self._process.stdin.close()
+            self._process.wait()
             self._process.stdout.close()
             self._process = self._line = None
 
