@@ -5,7 +5,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 SOURCES := $(shell find segmax -name '*.pyx' -o -name '*.pxd' -o -name '*.tp' -o -name '*.h') setup.py pyproject.toml segmax/_dtypes.py
 
-.PHONY: run test test-slow verify lint wheel bench bench-compare bench-history instructions instructions-update clean
+.PHONY: run test test-slow verify verify-gpu lint wheel bench bench-compare bench-history instructions instructions-update clean
 
 run: $(VENV)/demo
 	$(PY) demo/flights.py
@@ -18,6 +18,10 @@ test-slow: $(VENV)/test
 
 verify: $(VENV)/test
 	$(PY) -m segmax.oracle --seconds 600 --json build/verify.json --report build/verify.html
+
+# CuPy's own kernels and ours, run on the CPU under the checker of memory, races and warps: no GPU is needed.
+verify-gpu: $(VENV)/gpu-check
+	SEGMAX_HOSTCUDA=1 $(PY) -m pytest tests/test_hostcuda.py tests/test_gpu.py
 
 lint: $(VENV)/lint
 	$(PY) -m ruff check .
@@ -70,6 +74,10 @@ $(VENV)/test: $(VENV)/built pyproject.toml
 
 $(VENV)/bench: $(VENV)/built pyproject.toml
 	$(PY) -m pip install --quiet --group bench
+	touch $@
+
+$(VENV)/gpu-check: $(VENV)/test
+	$(PY) -m pip install --quiet --editable ".[gpu-check]"
 	touch $@
 
 $(VENV)/lint: $(VENV)/built pyproject.toml

@@ -1,4 +1,4 @@
-"""The device of the GPU tests: a GPU, or this CPU in its place (hostcuda, in the folder that SEGMAX_HOSTCUDA names).
+"""The device of the GPU tests: a GPU, or this CPU in its place (hostcuda, where SEGMAX_HOSTCUDA is 1).
 
 hostcuda runs CuPy's unmodified kernels on the CPU and reports what no comparison of values shows: data races, accesses
 out of bounds or of uninitialised memory, wrong use of warps.
@@ -6,10 +6,7 @@ out of bounds or of uninitialised memory, wrong use of warps.
 
 from __future__ import annotations
 
-import importlib
 import os
-import sys
-from pathlib import Path
 
 import numpy as np
 
@@ -19,16 +16,17 @@ missing = ""  #: why there is no device, if there is none
 
 def _start():
     """Return CuPy, and hostcuda if it stands in for the device."""
-    folder = os.environ.get("SEGMAX_HOSTCUDA")
-    if not folder:
+    if os.environ.get("SEGMAX_HOSTCUDA") != "1":
         import cupy
 
         cupy.zeros(1)  # raises without a driver
         return cupy, None
-    sys.path.insert(0, str(Path(folder).parent))
-    checker = importlib.import_module("hostcuda")
-    sys.path.pop(0)
-    return checker.install(), checker
+    from segmax.oracle import hostcuda
+
+    hostcuda.install()
+    import cupy
+
+    return cupy, hostcuda
 
 
 try:
@@ -41,7 +39,7 @@ except Exception as error:  # CuPy raises a CUDARuntimeError of its own
 
 def find_faults():
     """Return what hostcuda has to report since the last call."""
-    return [f"{kind}: {text} at {hostcuda.where(at)}" for kind, text, at in hostcuda.errors()] if hostcuda else []
+    return [str(fault) for fault in hostcuda.report()] if hostcuda else []
 
 
 def to_device(array: np.ndarray):

@@ -39,3 +39,17 @@ def test_the_optional_packages_of_an_extra_are_known():
     """`ml_dtypes` is needed by name in two extras: the small floats and what verifies them."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert any(item.startswith("ml_dtypes") for item in extras["small-floats"])
+
+
+def test_the_pinned_cupy_is_one_that_hostcuda_supports():
+    from segmax.oracle.hostcuda import SUPPORTED
+
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert f"cupy-cuda12x=={SUPPORTED[-1]}" in extras["gpu-check"]
+
+
+def test_the_sources_of_hostcuda_are_package_data():
+    patterns = read_setuptools()["package-data"]["segmax.oracle.hostcuda"]
+    folder = ROOT / "oracle/hostcuda"
+    packed = {path for pattern in patterns for path in folder.glob(pattern)}
+    assert packed == {path for path in (folder / "source").rglob("*") if path.is_file()}
