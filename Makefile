@@ -5,7 +5,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 SOURCES := $(shell find segmax -name '*.pyx' -o -name '*.pxd' -o -name '*.tp' -o -name '*.h') setup.py pyproject.toml segmax/_dtypes.py
 
-.PHONY: run test test-slow verify verify-gpu lint wheel bench bench-compare bench-history instructions instructions-update clean
+.PHONY: run test test-slow verify verify-gpu conformance lint wheel bench bench-compare bench-history instructions instructions-update clean
 
 run: $(VENV)/demo
 	$(PY) demo/flights.py
@@ -22,6 +22,9 @@ verify: $(VENV)/test
 # CuPy's own kernels and ours, run on the CPU under the checker of memory, races and warps: no GPU is needed.
 verify-gpu: $(VENV)/gpu-check
 	SEGMAX_HOSTCUDA=1 $(PY) -m pytest tests/test_hostcuda.py tests/test_gpu.py
+
+conformance: $(VENV)/conformance
+	$(PY) -m segmax.oracle.conformance --output docs/conformance.md
 
 lint: $(VENV)/lint
 	$(PY) -m ruff check .
@@ -70,6 +73,10 @@ $(VENV)/demo: $(VENV)/built pyproject.toml
 
 $(VENV)/test: $(VENV)/built pyproject.toml
 	$(PY) -m pip install --quiet --group demo --group test --group verify
+	touch $@
+
+$(VENV)/conformance: $(VENV)/test pyproject.toml
+	$(PY) -m pip install --quiet --group conformance
 	touch $@
 
 $(VENV)/bench: $(VENV)/built pyproject.toml

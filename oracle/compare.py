@@ -13,8 +13,8 @@ from .arrays import Array
 from .case import Case
 from .outcome import Outcome
 
-#: Exceptions that the contract leaves to choose between.
-_SAME_ERRORS = {"OverflowError": "TypeError", "MemoryError": "ValueError"}
+#: Exceptions that the contract leaves to choose between, and TensorFlow's own name for a ValueError.
+_SAME_ERRORS = {"OverflowError": "TypeError", "MemoryError": "ValueError", "InvalidArgumentError": "ValueError"}
 
 #: What an implementation may be known not to tell apart: `payloads` of NaNs, signs of `zeros`, `subnormals` and zero.
 ERASABLE = ("payloads", "zeros", "subnormals")

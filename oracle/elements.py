@@ -82,7 +82,8 @@ def find_nan(array: np.ndarray) -> np.ndarray:
     """Return where an array is NaN or NaT."""
     row = row_of(array.dtype.name if array.dtype.kind not in "mM" else str(array.dtype))
     if row.kernel != "keys":
-        return np.asarray(array != array)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(array != array)
     words = np.ascontiguousarray(array).view(f"u{row.bits // 8}").reshape(array.shape)
     if row.order == "sign":
         top = 1 << ((row.used or row.bits) - 1)

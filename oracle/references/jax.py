@@ -9,7 +9,7 @@ import numpy as np
 
 from ..case import Case
 from ..implementation import Implementation, import_optional
-from ..subjects import decline_options
+from .domain import decline_call, decline_memory
 
 #: Dtypes that a JAX array on a CPU can have.
 _DTYPES = {
@@ -42,4 +42,4 @@ def load(name: str) -> Implementation:
 def _decline(case: Case) -> str:
     if case.dtype not in _DTYPES:
         return f"has no {case.dtype}"
-    return decline_options(case) or ("errors are JAX's own" if case.family == "errors" else "")
+    return decline_call(case, "JAX's") or decline_memory(case)

@@ -12,6 +12,7 @@ from ..._dtypes import BY_NAME, lookup
 from ..case import Case
 from ..functions import find_functions
 from ..implementation import Implementation
+from .domain import decline_call
 
 
 def load(name: str) -> Implementation:
@@ -26,8 +27,10 @@ def load(name: str) -> Implementation:
         for operation in ("unsorted_segment_max", "unsorted_segment_min"):
             functions[operation] = _reduce_segments(operation.removeprefix("unsorted_"))
         return Implementation(name, functions, np.__version__, _decline)
-    function = {"numpy.maximum.at": _scatter, "numpy.maximum.reduceat": _reduce_slices}[name]
-    return Implementation(name, {"segment_max": function, "unsorted_segment_max": function}, np.__version__)
+    if name == "numpy.maximum.at":
+        functions = {"segment_max": _scatter, "unsorted_segment_max": _scatter}
+        return Implementation(name, functions, np.__version__, _decline_scatter)
+    return Implementation(name, {"segment_max": _reduce_slices}, np.__version__, _decline_slices)
 
 
 def _decline(case: Case) -> str:
@@ -52,6 +55,20 @@ def _decline(case: Case) -> str:
     ):
         return "the sentence knows no order"
     return ""
+
+
+def _decline_scatter(case: Case) -> str:
+    """Say where `numpy.maximum.at` has nothing to start from."""
+    if case.family != "errors" and BY_NAME[case.dtype].kernel == "numpy":
+        return f"{case.dtype} has no lowest value to start from"
+    return decline_call(case, "NumPy's")
+
+
+def _decline_slices(case: Case) -> str:
+    """Say where `numpy.maximum.reduceat` cannot be asked."""
+    return decline_call(case, "NumPy's") or (
+        "" if len(case["segment_ids"].shape) == 1 else "ids must have one dimension"
+    )
 
 
 def _without_warning(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -153,7 +170,9 @@ def _find_position(rows: np.ndarray, chosen: Any, fill_value: Any, minimum: bool
 
 def _scatter(data: Any, segment_ids: Any, num_segments: Any) -> np.ndarray:
     """Segments by `numpy.maximum.at`, as is usually written."""
-    result = np.full((num_segments, *data.shape[segment_ids.ndim :]), _lowest(data.dtype, False))
+    shape = (int(num_segments), *data.shape[segment_ids.ndim :])
+    native = data.dtype if data.dtype.isnative else data.dtype.newbyteorder("=")
+    result = np.full(shape, _lowest(native, False))
     np.maximum.at(result, segment_ids, data)
     return result
 

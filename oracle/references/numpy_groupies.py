@@ -7,9 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from ..._dtypes import DTYPES
 from ..case import Case
 from ..implementation import Implementation, import_optional
-from ..subjects import decline_options
+from .domain import decline_call, decline_memory
+
+#: The numbers of NumPy itself.
+_DTYPES = [
+    row.name
+    for row in DTYPES
+    if row.package == "numpy" and row.name not in ("datetime64", "timedelta64", "object", "StringDType")
+]
 
 
 def load(name: str) -> Implementation:
@@ -33,6 +41,11 @@ def load(name: str) -> Implementation:
 
 
 def _decline(case: Case) -> str:
-    if decline_options(case) or case.family == "errors":
-        return decline_options(case) or "errors are its own"
-    return "" if len(case["segment_ids"].shape) == 1 else "ids must have one dimension"
+    if case.dtype not in _DTYPES:
+        return f"knows no {case.dtype}"
+    reason = decline_call(case, "its") or decline_memory(case)
+    if reason:
+        return reason
+    if len(case["segment_ids"].shape) != 1:
+        return "ids must have one dimension"
+    return "" if isinstance(case["num_segments"], int) else "num_segments must be an int"

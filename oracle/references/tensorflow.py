@@ -21,12 +21,16 @@ from ..case import Case
 from ..implementation import Implementation, MissingError, Remote
 from ..outcome import Outcome, perform
 from ..subjects import decline_options
+from .domain import decline_call
 
 #: Rows and segments of a joined call, doubled until the largest case fits.
 _SIZE = 1024
 
 _ENVIRONMENT = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0", "CUDA_VISIBLE_DEVICES": ""}
 _FLAGS = {"tensorflow-ieee": "--xla_cpu_enable_fast_min_max=false"}
+
+#: The greatest id of which tf.math.segment_max is asked.
+_COUNTABLE = 10**6
 
 #: Families that are called one by one.
 _SINGLE = ("proof", "catalogue")
@@ -46,7 +50,7 @@ def load(name: str) -> Remote:
         name,
         dict.fromkeys(_OPERATIONS[name], perform),
         version,
-        _DECLINES.get(name, _decline_segments),
+        _DECLINES[name],
         factory=f"{__name__}:make:{name}",
         environment=_ENVIRONMENT | {"XLA_FLAGS": flags},
     )
@@ -87,7 +91,30 @@ def _decline(case: Case) -> str:
     return f"takes no {', '.join(extra)}" if extra else ""
 
 
-_DECLINES: dict[str, Callable[[Case], str]] = {"tensorflow": _decline, "tensorflow-ieee": _decline}
+def _decline_eager(case: Case) -> str:
+    """Decline for the functions that are not compiled, which are called one by one."""
+    if case.dtype not in names(tensorflow=True):
+        return f"{case.dtype} is none of the twelve dtypes"
+    reason = decline_call(case, "TensorFlow's")
+    return reason or ("" if case["segment_ids"].dtype in ("int32", "int64") else "segment_ids must be int32 or int64")
+
+
+def _decline_first_version(case: Case) -> str:
+    """Decline for tf.math.segment_max, which makes as many segments as the greatest id wants."""
+    reason = _decline_eager(case)
+    if not reason and len(case["segment_ids"].shape) != 1:
+        return "ids must have one dimension"
+    if not reason and max(case["segment_ids"].plain.reshape(-1).tolist(), default=0) > _COUNTABLE:
+        return f"ids above {_COUNTABLE} take too much memory, as it counts segments itself"
+    return reason
+
+
+_DECLINES: dict[str, Callable[[Case], str]] = {
+    "tensorflow": _decline,
+    "tensorflow-ieee": _decline,
+    "tf.math.segment_max": _decline_first_version,
+    "tf.math.unsorted_segment_max": _decline_eager,
+}
 _COMPILED = {"segment_max": "SegmentMaxV2", "segment_min": "SegmentMinV2"}
 _EAGER = {"unsorted_segment_max": "UnsortedSegmentMax", "unsorted_segment_min": "UnsortedSegmentMin"}
 _OPERATIONS: dict[str, tuple[str, ...]] = {

@@ -9,10 +9,14 @@ import numpy as np
 from ..arrays import dtype_of
 from ..case import Case
 from ..implementation import Implementation, import_optional
-from ..subjects import decline_options
+from .domain import decline_call, decline_memory
 
 _REDUCIBLE = ("float16", "bfloat16", "float32", "float64")
-_SCATTERABLE = (*_REDUCIBLE, "bool", "int8", "int16", "int32", "int64", "uint8")
+_ID_DTYPES = ("int8", "int16", "int32", "int64", "uint8")
+_SCATTERABLE = (*_REDUCIBLE, *_ID_DTYPES, "bool")
+
+#: The greatest id whose segments may be counted.
+_COUNTABLE = 10**6
 
 
 def load(name: str) -> Implementation:
@@ -49,7 +53,12 @@ def load(name: str) -> Implementation:
 
 
 def _decline_reduce(case: Case) -> str:
-    return "has floats only" if case.dtype not in _REDUCIBLE else _decline_call(case)
+    if case.dtype not in _REDUCIBLE:
+        return "has floats only"
+    reason = _decline_call(case)
+    if not reason and max(case["segment_ids"].plain.tolist(), default=0) > _COUNTABLE:
+        return f"torch.bincount of ids above {_COUNTABLE} takes too much memory"
+    return reason
 
 
 def _decline_scatter(case: Case) -> str:
@@ -57,8 +66,11 @@ def _decline_scatter(case: Case) -> str:
 
 
 def _decline_call(case: Case) -> str:
-    if decline_options(case) or case.family == "errors":
-        return decline_options(case) or "errors are PyTorch's own"
-    if len(case["segment_ids"].shape) != 1 or case["segment_ids"].dtype not in ("int32", "int64"):
-        return "ids must be int32 or int64 of one dimension"
+    reason = decline_call(case, "PyTorch's") or decline_memory(case)
+    if reason:
+        return reason
+    if len(case["segment_ids"].shape) != 1:
+        return "ids must have one dimension"
+    if case["segment_ids"].dtype not in _ID_DTYPES:
+        return f"takes no ids of {case['segment_ids'].dtype}"
     return "" if isinstance(case["num_segments"], int) else "num_segments must be an int"
