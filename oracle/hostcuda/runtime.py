@@ -42,7 +42,8 @@ class FaultRecord(ctypes.Structure):
     )
 
 
-def _build(name: str, sources: tuple[str, ...], flags: tuple[str, ...]) -> Path:
+def build_library(name: str, sources: tuple[str, ...], flags: tuple[str, ...]) -> Path:
+    """Return the library made of these files of source/, compiled unless the cache has it."""
     paths = [SOURCE / source for source in sources]
     library = cache_folder() / f"{name}_{digest(*flags, *(path.read_text() for path in paths))}.so"
     if not library.exists():
@@ -53,7 +54,7 @@ def _build(name: str, sources: tuple[str, ...], flags: tuple[str, ...]) -> Path:
 @functools.cache
 def load_runtime() -> ctypes.CDLL:
     """Return the library of checker and scheduler, compiled on first use."""
-    library = ctypes.CDLL(str(_build("runtime", RUNTIME_SOURCES, _FLAGS)), mode=ctypes.RTLD_GLOBAL)
+    library = ctypes.CDLL(str(build_library("runtime", RUNTIME_SOURCES, _FLAGS)), mode=ctypes.RTLD_GLOBAL)
     library.hc_fault_count.restype = ctypes.c_size_t
     library.hc_get_fault.argtypes = [ctypes.c_size_t, ctypes.POINTER(FaultRecord)]
     library.hc_configure.argtypes = [ctypes.POINTER(SettingsRecord)]
@@ -74,7 +75,7 @@ def load_cupy_api() -> ctypes.PyDLL:
         raise RuntimeError(
             f"hostcuda needs Python's C headers, and {include} has no Python.h: apt-get install python3-dev"
         )
-    library = ctypes.PyDLL(str(_build("cupy_api", ("cupy_api.cpp",), (*_FLAGS, f"-I{include}"))))
+    library = ctypes.PyDLL(str(build_library("cupy_api", ("cupy_api.cpp",), (*_FLAGS, f"-I{include}"))))
     library.hc_replace.argtypes = [ctypes.py_object] * 5
     library.hc_replace.restype = ctypes.py_object
     return library

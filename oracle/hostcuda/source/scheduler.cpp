@@ -154,14 +154,14 @@ static void report_lane(const char* kind, unsigned lane, const std::string& deta
     describe_fault(detail);
 }
 
-// Why the lanes that wait with `leader` cannot all go on, for one lane that its mask names; empty if they can.
-static std::string obstacle(unsigned leader, unsigned first, unsigned last, unsigned lane) {
+// Why the lanes that wait with `leader` cannot all go on, for one lane that its mask names; nullptr if they can.
+static const char* obstacle(unsigned leader, unsigned first, unsigned last, unsigned lane) {
     const Fiber& lead = fibers[leader];
     unsigned i = first + lane;
     if (i >= last) return "which a partial warp does not have";
     switch (fibers[i].state) {
         case KILLED:
-            return "";
+            return nullptr;
         case EXITED:
             return "which has exited";
         case READY:
@@ -173,7 +173,7 @@ static std::string obstacle(unsigned leader, unsigned first, unsigned last, unsi
     }
     if (fibers[i].mask != lead.mask) return "which waits with another mask";
     if (fibers[i].operation != lead.operation) return "which waits in another warp-wide operation";
-    return "";
+    return nullptr;
 }
 
 // Let the lanes that wait with the same mask as `leader` go on, if all that it names have come; true if they go on.
@@ -182,8 +182,8 @@ static bool release_lanes(unsigned leader, unsigned first, unsigned last, bool s
     const unsigned mask = fibers[leader].mask;
     for (int round = 0; round < 2; round++)  // first decide, then report
         for (unsigned lane = 0; lane < 32; lane++) {
-            std::string why = mask >> lane & 1 ? obstacle(leader, first, last, lane) : "";
-            if (why.empty()) continue;
+            const char* why = mask >> lane & 1 ? obstacle(leader, first, last, lane) : nullptr;
+            if (!why) continue;
             bool final = first + lane >= last || fibers[first + lane].state == EXITED;
             if (round == 0 && !final && !stuck) return false;
             if (round == 1)
@@ -208,10 +208,14 @@ static bool release_warps(bool stuck) {
     return released;
 }
 
+static unsigned count_fibers(State state) {
+    return std::count_if(fibers.begin(), fibers.begin() + hc_blockDim.x,
+                         [=](const Fiber& f) { return f.state == state; });
+}
+
 // All threads that still run wait at __syncthreads: let them go on.
 static void release_block() {
-    unsigned exited =
-        std::count_if(fibers.begin(), fibers.begin() + hc_blockDim.x, [](const Fiber& f) { return f.state == EXITED; });
+    unsigned exited = count_fibers(EXITED);
     for (unsigned i = 0; i < hc_blockDim.x; i++) {
         if (fibers[i].state != AT_BLOCK_BARRIER) continue;
         if (exited)
@@ -220,11 +224,6 @@ static void release_block() {
         fibers[i].state = READY;
     }
     block_epoch++;
-}
-
-static unsigned count_fibers(State state) {
-    return std::count_if(fibers.begin(), fibers.begin() + hc_blockDim.x,
-                         [=](const Fiber& f) { return f.state == state; });
 }
 
 static void run_block(unsigned block) {
