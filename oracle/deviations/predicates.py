@@ -170,11 +170,6 @@ def has_id_below(case: Case) -> bool:
     return bool((find_ids(case) < 0).any())
 
 
-def has_id_outside(case: Case) -> bool:
-    """Ids of no segment."""
-    return has_id_above(case) or has_id_below(case)
-
-
 def has_long_id(case: Case) -> bool:
     """Ids that 32 bits do not hold."""
     return any(not -(2**31) <= k < 2**31 for k in find_ids(case).tolist())
@@ -199,11 +194,6 @@ def is_empty_count(case: Case) -> bool:
 def has_no_rows(case: Case) -> bool:
     """No rows at all."""
     return isinstance(case.get("segment_ids"), Array) and not len(find_ids(case))
-
-
-def has_no_elements(case: Case) -> bool:
-    """Rows of no elements, or no rows."""
-    return 0 in case.main.shape
 
 
 def has_deep_ids(case: Case) -> bool:

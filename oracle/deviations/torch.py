@@ -65,7 +65,7 @@ TORCH: tuple[Deviation, ...] = (
         "-inf is what a maximum of floats can start from without a trace",
         _SEEN,
         segments([1], [0], 2),
-        has_empty_segment,
+        lambda case: has_empty_segment(grow(case)),
         about="empty segments",
         question=start_from_infinity,
     ),
