@@ -75,6 +75,10 @@ class Array:
             array = _clear_padding(array)
         return cls(name, array.shape, array.tobytes(), layout)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Leave the cached array out of pickles: it is made again, and may be made while another thread pickles."""
+        return Array, (self.dtype, self.shape, self.content, self.layout)
+
     @cached_property
     def plain(self) -> np.ndarray:
         """Return the elements as a native, aligned, C-contiguous, read-only array."""

@@ -111,21 +111,21 @@ class Remote(Implementation):
             environment = os.environ | self.environment
             self._process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             self._line = ThreadPoolExecutor(1)
-            self._line.submit(self._ask, [])
+            self._line.submit(self._ask, pickle.dumps([]))
 
     def submit(self, cases: Sequence[Case]) -> Promise:
         """Promise answers of the process."""
         self.start()
         assert self._line is not None
-        return self._line.submit(self._ask, list(cases))
+        return self._line.submit(self._ask, pickle.dumps(list(cases), pickle.HIGHEST_PROTOCOL))
 
-    def _ask(self, cases: list[Case]) -> Answers:
-        """Send cases to the process and wait for what it answers."""
+    def _ask(self, cases: bytes) -> Answers:
+        """Send pickled cases to the process and wait for what it answers."""
         assert self._process is not None
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
-            pickle.dump(cases, self._process.stdin, pickle.HIGHEST_PROTOCOL)
+            self._process.stdin.write(cases)
             self._process.stdin.flush()
             answer = pickle.load(self._process.stdout)
         except (EOFError, OSError) as error:

@@ -322,7 +322,9 @@ def test_tables_larger_than_memory(tmp_path, kind):
 
 PAUSED = """
 import sys, time
+import signal
 from segmax import _tables, cli
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job would ignore it
 write = _tables._WRITERS["npy"]
 def write_half(file, columns, path):
     file.write(b"half")

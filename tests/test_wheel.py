@@ -44,12 +44,14 @@ def test_sdist_holds_the_sources(packed):
 
 def test_wheel_holds_what_runs(packed):
     names = zipfile.ZipFile(packed[1]).namelist()
-    kinds = {Path(name).suffix for name in names if "dist-info" not in name}
+    kinds = {Path(name).suffix for name in names if "dist-info" not in name and "hostcuda/source/" not in name}
     assert kinds == {".py", ".pyi", ".so", ".typed"}
     for needed in (
         "segmax/py.typed",
         "segmax/gpu/__init__.py",
         "segmax/oracle/__init__.py",
+        "segmax/oracle/hostcuda/source/checker.cpp",
+        "segmax/oracle/hostcuda/source/include/device.h",
         "segmax/_kernels/__init__.py",
     ):
         assert needed in names
