@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import math
 import os
 import sys
@@ -232,9 +233,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return 0, 2 for input that cannot be used, 130 if interrupted, or what `verify` says."""
     argv = sys.argv[1:] if argv is None else list(argv)
     if argv[:1] == ["verify"]:
-        from .oracle import command
-
-        return command.main(argv[1:])
+        return int(importlib.import_module(".oracle.command", __package__).main(argv[1:]))
     arguments = build_parser().parse_args(argv)
     try:
         return int(arguments.run(arguments))
