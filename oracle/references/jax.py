@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..case import Case
 from ..implementation import Implementation, import_optional
-from ..outcome import Outcome
 from .domain import decline_call, decline_memory
 
 #: Dtypes that a JAX array on a CPU can have.
@@ -18,9 +17,6 @@ _DTYPES = {
     *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
     *("float8_e4m3fn", "float8_e5m2", "float8_e4m3b11fnuz", "float8_e4m3fnuz", "float8_e5m2fnuz"),
 }
-
-#: Cases after which what was compiled is given back.
-_KEPT = 256
 
 
 def load(name: str) -> Implementation:
@@ -40,19 +36,7 @@ def load(name: str) -> Implementation:
         for operation in ("segment_max", "segment_min")
         for prefix in ("", "unsorted_")
     }
-    return _Forgetful(name, functions, jax.__version__, _decline)
-
-
-class _Forgetful(Implementation):
-    """JAX compiles for every shape anew and keeps it all: gigabytes after some thousand cases."""
-
-    def answer(self, cases: Sequence[Case]) -> list[Outcome]:
-        """Return the outcomes of cases in order."""
-        outcomes = []
-        for start in range(0, len(cases), _KEPT):
-            outcomes += super().answer(cases[start : start + _KEPT])
-            import_optional("jax").clear_caches()
-        return outcomes
+    return Implementation(name, functions, jax.__version__, _decline)
 
 
 def _decline(case: Case) -> str:
