@@ -34,7 +34,7 @@ def _segment(
     """Do what the segment functions (`name`) have in common."""
     cupy = _kernels.load_cupy()
     minimum, arg = name in ("segment_min", "segment_argmin"), name.startswith("segment_arg")
-    omit = _check_nan(nan)
+    omit = _storage.check_nan(nan)
     array = _arrays.as_device(data, "data")
     row = _arrays.find_row(array.dtype, name)
     if (segment_ids is None) == (indptr is None):
@@ -56,7 +56,11 @@ def _segment(
                 "how the shape of data begins."
             )
         lead = ids.ndim
-        count = _count_segments(ids, indices_are_sorted) if num_segments is None else _check_num_segments(num_segments)
+        count = (
+            _storage.count_segments(ids, indices_are_sorted)
+            if num_segments is None
+            else _storage.check_num_segments(num_segments)
+        )
         ids = cupy.ascontiguousarray(ids).reshape(-1)
     else:
         offsets = _arrays.as_ids(indptr, "indptr")
@@ -67,7 +71,7 @@ def _segment(
         array, where, axis = _storage.bring_forward(array, where, axis)
         lead, indices_are_sorted = 1, True
         count = offsets.size - 1
-        if num_segments is not None and _check_num_segments(num_segments) != count:
+        if num_segments is not None and _storage.check_num_segments(num_segments) != count:
             raise ValueError(f"num_segments is {num_segments}, but indptr has {count} segments.")
         offsets = cupy.ascontiguousarray(offsets)
 
@@ -85,7 +89,7 @@ def _segment(
         target = _arrays.allocate(shape, dtype)
     task = Task(minimum, omit, bool(indices_are_sorted))
     if arg:
-        fill = -1 if fill_value is None else _check_position(fill_value)
+        fill = -1 if fill_value is None else _storage.check_position(fill_value)
         _find_positions(rows, target.view(np.int64), replace(task, positions=True, empty=fill))
     else:
         _find_values(rows, target, dtype, task, initial, fill_value)
@@ -98,36 +102,6 @@ def _segment(
     return out
 
 
-def _check_nan(nan: Any) -> bool:
-    """Return whether NaNs are omitted."""
-    if isinstance(nan, str) and nan in ("propagate", "omit"):
-        return nan == "omit"
-    raise ValueError(f"nan is {nan!r}; give 'propagate' or 'omit'.")
-
-
-def _check_num_segments(num_segments: Any) -> int:
-    """Return a number of segments as an int."""
-    count = _storage.as_integer(num_segments, "num_segments")
-    if count < 0:
-        raise ValueError(f"num_segments is {count}; give 0 or more, or None for max(segment_ids) + 1.")
-    return count
-
-
-def _check_position(fill_value: Any) -> int:
-    """Return what an empty segment gets instead of a position as an int."""
-    position = _storage.as_integer(fill_value, "fill_value")
-    if not -(2**63) <= position < 2**63:
-        raise OverflowError(f"fill_value is {position}, which int64 cannot hold.")
-    return position
-
-
-def _count_segments(ids: Any, in_order: bool) -> int:
-    """Return max(ids) + 1 without overflow, 0 if there is no id of 0 or more. This waits for the device."""
-    if ids.size == 0:
-        return 0
-    return max(int(ids[-1] if in_order and ids.ndim == 1 else ids.max()) + 1, 0)
-
-
 def _find_positions(rows: Rows, out: Any, task: Task) -> None:
     """Write the first row of each segment's extreme, -1 where no element counts, `task.empty` where no row is left."""
     reduce_rows(rows, out, task)
@@ -138,13 +112,7 @@ def _find_positions(rows: Rows, out: Any, task: Task) -> None:
 def _find_values(rows: Rows, out: Any, dtype: np.dtype, task: Task, initial: Any, fill_value: Any) -> None:
     """Write each segment's extreme into the bits `out` of an array of `dtype`."""
     row = rows.row
-    start = None if initial is None else _storage.as_element(initial, dtype, row, "initial")
-    empty = None if fill_value is None else _storage.as_element(fill_value, dtype, row, "fill_value")
-    if dtype.kind in "mM" and start is None:
-        # NaT is what nothing gives. It may be the start only where NaTs are omitted, else it would spread.
-        missing = np.array("NaT", dtype)
-        empty = missing if empty is None else empty
-        start = missing if task.omit else None
+    start, empty = _storage.find_starts(row, dtype, initial, fill_value, task.omit)
     if start is None:
         start = _storage.initial_of(row, dtype, task.minimum)
     filled = empty is not None

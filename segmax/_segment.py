@@ -24,30 +24,6 @@ _MOST_PRIVATE = 256 << 20
 _BOOL = BY_NAME["bool"]
 
 
-def _check_nan(nan: Any) -> bool:
-    """Return whether NaNs are omitted."""
-    if nan == "propagate":
-        return False
-    if nan == "omit":
-        return True
-    raise ValueError(f"nan is {nan!r}; give 'propagate' or 'omit'.")
-
-
-def _check_num_segments(num_segments: Any) -> int:
-    """Return a number of segments as an int."""
-    count = _storage.as_integer(num_segments, "num_segments")
-    if count < 0:
-        raise ValueError(f"num_segments is {count}; give 0 or more, or None for max(segment_ids) + 1.")
-    return count
-
-
-def _count_segments(ids: np.ndarray, in_order: bool) -> int:
-    """Return max(ids) + 1 without overflow, 0 if there is no id of 0 or more."""
-    if ids.size == 0:
-        return 0
-    return max(int(ids.reshape(-1)[-1] if in_order and ids.ndim == 1 else ids.max()) + 1, 0)
-
-
 def _allocate(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """Return an uninitialised array, or raise an error that says why there is none."""
     try:
@@ -182,12 +158,6 @@ def _find_positions(rows: Rows, result: np.ndarray, in_order: bool, minimum: boo
 
 
 @functools.cache
-def _missing(dtype: np.dtype) -> np.ndarray:
-    """Return NaT of a datetime or timedelta dtype."""
-    return np.array("NaT", dtype)
-
-
-@functools.cache
 def _plan(name: str, nan: Any, dtype: np.dtype, ids_dtype: np.dtype) -> tuple[Any, ...] | None:
     """Return kernel, words and constants of a plain reduction, None if such arrays need more than the kernel."""
     row = lookup(dtype)
@@ -195,7 +165,7 @@ def _plan(name: str, nan: Any, dtype: np.dtype, ids_dtype: np.dtype) -> tuple[An
         return None
     if ids_dtype not in (np.int32, np.int64) or not ids_dtype.isnative or name not in ("segment_max", "segment_min"):
         return None
-    minimum, omit = name == "segment_min", _check_nan(nan)
+    minimum, omit = name == "segment_min", _storage.check_nan(nan)
     kernel = getattr(_kernels, f"reduce_{_storage.kind_of(row)}_i{8 * ids_dtype.itemsize}")
     return kernel, _storage.words_of(row), _storage.pack_order(row, minimum, omit, None, None), minimum, omit
 
@@ -258,7 +228,7 @@ def _segment(
         )
 
     minimum, arg = name in ("segment_min", "segment_argmin"), name.startswith("segment_arg")
-    omit = _check_nan(nan)
+    omit = _storage.check_nan(nan)
     array, mask = _storage.as_array(data)
     row = _storage.find_row(array, name)
     if (segment_ids is None) == (indptr is None):
@@ -282,7 +252,11 @@ def _segment(
                 "how the shape of data begins."
             )
         lead = ids.ndim
-        count = _count_segments(ids, indices_are_sorted) if num_segments is None else _check_num_segments(num_segments)
+        count = (
+            _storage.count_segments(ids, indices_are_sorted)
+            if num_segments is None
+            else _storage.check_num_segments(num_segments)
+        )
     else:
         if array.ndim == 0:
             raise ValueError("data has no dimension; indptr needs rows.")
@@ -290,7 +264,7 @@ def _segment(
         offsets = _storage.as_offsets(indptr, len(array))
         lead, indices_are_sorted = 1, True
         count = len(offsets) - 1
-        if num_segments is not None and _check_num_segments(num_segments) != count:
+        if num_segments is not None and _storage.check_num_segments(num_segments) != count:
             raise ValueError(f"num_segments is {num_segments}, but indptr has {count} segments.")
 
     shape = (count, *array.shape[lead:])
@@ -301,7 +275,7 @@ def _segment(
         if axis:
             target = np.moveaxis(out, axis, 0)
     rows = Rows(array, row, ids, offsets, where)
-    fill = _check_position(fill_value) if arg and fill_value is not None else -1
+    fill = _storage.check_position(fill_value) if arg and fill_value is not None else -1
 
     # The kernels write straight into a caller's array only if nothing can stop them half-way: the order is checked
     # first, everything is read in place, and nothing that is read is written.
@@ -348,14 +322,7 @@ def _reduce_filled(
 ) -> int:
     """Reduce rows; give empty segments `fill_value`; return a position where the order fails, else -1."""
     row, dtype = rows.row, result.dtype
-    start = None if initial is None else _storage.as_element(initial, dtype, row, "initial")
-    empty = None if fill_value is None else _storage.as_element(fill_value, dtype, row, "fill_value")
-    if dtype.kind in "mM" and start is None:
-        # NaT is what nothing gives. It may be the start only where NaTs are omitted, else it would spread.
-        if empty is None:
-            empty = _missing(dtype)
-        if omit:
-            start = _missing(dtype)
+    start, empty = _storage.find_starts(row, dtype, initial, fill_value, omit)
     packed = (None if item is None else item.tobytes() for item in (start, empty))
     order = _storage.pack_order(row, minimum, omit, *packed)
     neutral = None
@@ -365,14 +332,6 @@ def _reduce_filled(
     if at < 0 and empty is not None and (rows.where is not None or not in_order):
         result[~_find_present(rows, result.shape, in_order)] = empty
     return at
-
-
-def _check_position(fill_value: Any) -> int:
-    """Return a fill_value of an arg-reduction as an int."""
-    position = _storage.as_integer(fill_value, "fill_value")
-    if not -(2**63) <= position < 2**63:
-        raise OverflowError(f"fill_value is {position}, which int64 cannot hold.")
-    return position
 
 
 def segment_max(

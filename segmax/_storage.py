@@ -336,6 +336,36 @@ def as_integer(value: Any, name: str) -> int:
     raise TypeError(f"{name} is {value!r} of type {type(value).__name__}; give an integer.")
 
 
+def check_nan(nan: Any) -> bool:
+    """Return whether NaNs are omitted."""
+    if isinstance(nan, str) and nan in ("propagate", "omit"):
+        return nan == "omit"
+    raise ValueError(f"nan is {nan!r}; give 'propagate' or 'omit'.")
+
+
+def check_num_segments(num_segments: Any) -> int:
+    """Return a number of segments as an int."""
+    count = as_integer(num_segments, "num_segments")
+    if count < 0:
+        raise ValueError(f"num_segments is {count}; give 0 or more, or None for max(segment_ids) + 1.")
+    return count
+
+
+def check_position(fill_value: Any) -> int:
+    """Return a fill_value of an arg-reduction as an int."""
+    position = as_integer(fill_value, "fill_value")
+    if not -(2**63) <= position < 2**63:
+        raise OverflowError(f"fill_value is {position}, which int64 cannot hold.")
+    return position
+
+
+def count_segments(ids: Any, in_order: bool) -> int:
+    """Return max(ids) + 1 without overflow, 0 if there is no id of 0 or more. For ids on a GPU, this waits for it."""
+    if ids.size == 0:
+        return 0
+    return max(int(ids[-1] if in_order and ids.ndim == 1 else ids.max()) + 1, 0)
+
+
 def as_where(where: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Return `where` broadcast to data's shape."""
     given = np.asarray(where)
@@ -357,6 +387,27 @@ def bring_forward(array: np.ndarray, where: np.ndarray | None, axis: Any) -> tup
         array = np.moveaxis(array, position, 0)
         where = None if where is None else np.moveaxis(where, position, 0)
     return array, where, position
+
+
+@functools.cache
+def _missing(dtype: np.dtype) -> np.ndarray:
+    """Return NaT of a datetime or timedelta dtype."""
+    return np.array("NaT", dtype)
+
+
+def find_starts(
+    row: Dtype, dtype: np.dtype, initial: Any, fill_value: Any, omit: bool
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Return the elements from which a segment starts and that an empty one holds, None for the dtype's own."""
+    start = None if initial is None else as_element(initial, dtype, row, "initial")
+    empty = None if fill_value is None else as_element(fill_value, dtype, row, "fill_value")
+    if dtype.kind in "mM" and start is None:
+        # NaT is what nothing gives. It may be the start only where NaTs are omitted, else it would spread.
+        if empty is None:
+            empty = _missing(dtype)
+        if omit:
+            start = _missing(dtype)
+    return start, empty
 
 
 def initial_of(row: Dtype, dtype: np.dtype, minimum: bool) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from . import _partials, _segment, _storage
+from . import _partials, _storage
 from ._partials import Partial, Rules
 
 
@@ -18,8 +18,8 @@ class _Stream:
     _name: ClassVar[str]
 
     def __init__(self, num_segments: Any, row_shape: Any, dtype: Any, initial: Any, fill_value: Any, nan: str) -> None:
-        _segment._check_nan(nan)
-        self._num_segments = None if num_segments is None else _segment._check_num_segments(num_segments)
+        _storage.check_nan(nan)
+        self._num_segments = None if num_segments is None else _storage.check_num_segments(num_segments)
         self._options = {"initial": initial, "fill_value": fill_value, "nan": nan}
         self._row_shape = None if row_shape is None else _as_shape(row_shape)
         self._dtype = None if dtype is None else np.dtype(dtype)
