@@ -160,3 +160,9 @@ def test_import_brings_in_nothing_optional():
     program = f"import sys, segmax; print(sorted({OPTIONAL - {'ml_dtypes'}!r} & set(sys.modules)))"
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ended.stdout == "[]\n"
+
+
+def test_files_are_for_those_who_read_them():
+    program = "import sys, segmax; before = 'segmax._files' in sys.modules; segmax.reduce_file; print(before)"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ended.stdout == "False\n"
