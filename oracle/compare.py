@@ -16,12 +16,13 @@ from .outcome import Outcome
 #: Exceptions that the contract leaves to choose between, and TensorFlow's own name for a ValueError.
 _SAME_ERRORS = {"OverflowError": "TypeError", "MemoryError": "ValueError", "InvalidArgumentError": "ValueError"}
 
-#: What an implementation may be known not to tell apart: `payloads` of NaNs, signs of `zeros`, `subnormals` and zero.
-ERASABLE = ("payloads", "zeros", "subnormals")
-
 
 def make_comparable(array: np.ndarray, erase: Collection[str] = ()) -> np.ndarray:
-    """Return one entry for each part of each element such that elements are the same if their entries are equal."""
+    """Return one entry for each part of each element such that elements are the same if their entries are equal.
+
+    `erase` names what an implementation is known not to tell apart: `payloads` of NaNs, signs of `zeros`, `subnormals`
+    and zero.
+    """
     row = lookup(array.dtype)
     if row is None or row.name in ("object", "StringDType"):
         return np.array([f"{type(item).__name__} {item!r}" for item in array.reshape(-1).tolist()], object)
